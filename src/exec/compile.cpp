@@ -6,6 +6,7 @@
 #include "exec/compiler.h"
 #include "exec/environment.h"
 #include "exec/evaluation.h"
+#include "ir/quantizing_ops.h"
 #include "ir/traversal.h"
 
 namespace quarkq::exec {

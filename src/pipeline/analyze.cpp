@@ -29,16 +29,14 @@ constexpr pass::Phase kPlanned = pass::Phase::kRestructure;  // the phase that t
 /// State shared by all trials: the calibrated plan, and the float model that results are compared with.
 class Analyzer {
  public:
-  Analyzer(const AnalyzeRequest& request, pipeline::Job& job, Diagnostics& diagnostics)
-      : request_(request),
-        state_{
-            .model = job.model, .settings = job.settings, .diagnostics = diagnostics, .environment = job.environment} {}
+  /// `state`: begun by the job whose loaded graph this is. All must outlive the analyzer.
+  Analyzer(const AnalyzeRequest& request, const ir::Graph& loaded, pipeline::RunState& state)
+      : request_(request), state_(state), loaded_(loaded) {}
 
   Status prepare(pipeline::Source source) {
     source_ = std::move(source);
     pipeline::RunnerOptions options;
     std::vector<PassTime> times;
-    loaded_ = state_.model.graph;
     if (request_.progress) {
       options.phase = [&](const std::string& name) {
         return request_.progress(pipeline::progress_of(name, 0, 0, state_.settings));
@@ -164,9 +162,9 @@ class Analyzer {
   }
 
   const AnalyzeRequest& request_;
-  pipeline::RunState state_;
+  pipeline::RunState& state_;
   pipeline::Source source_;
-  ir::Graph loaded_;
+  const ir::Graph& loaded_;
   ir::Model original_;  ///< whose function the quantized model has
   pipeline::ExpectedOutputs expected_;
   size_t samples_ = 0;
@@ -202,18 +200,19 @@ Result<Opened> open(const AnalyzeRequest& request, const pipeline::ModelFile& fi
   return Opened{std::move(job), std::move(source)};
 }
 
-Result<AnalyzeReport> analyze(const AnalyzeRequest& request, Diagnostics& diagnostics) {
+Result<AnalyzeReport> analyze(const AnalyzeRequest& request, pipeline::RunState& state) {
   const Stopwatch watch;
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(Opened opened, open(request, file, /*most_samples=*/0, diagnostics));
+  QQ_TRY(Opened opened, open(request, file, /*most_samples=*/0, state.diagnostics));
   AnalyzeReport report;
   report.model_path = request.model_path;
   report.preset = opened.job.settings.preset;
   report.mode = request.mode;
-  Analyzer analyzer(request, opened.job, diagnostics);
+  pipeline::begin(state, opened.job);
+  Analyzer analyzer(request, opened.job.model.graph, state);
   QQ_RETURN_IF_ERROR(analyzer.prepare(std::move(opened.source)).context(request.model_path));
   QQ_RETURN_IF_ERROR(analyzer.run(report).context(request.model_path));
-  report.findings = pipeline::findings_of(diagnostics);
+  report.findings = pipeline::findings_of(state.diagnostics);
   report.seconds = watch.seconds();
   return report;
 }
@@ -221,17 +220,17 @@ Result<AnalyzeReport> analyze(const AnalyzeRequest& request, Diagnostics& diagno
 }  // namespace
 
 Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
-  Diagnostics diagnostics;
-  Result<AnalyzeReport> report = analyze(request, diagnostics);
-  if (!report.ok() && request.on_failure) request.on_failure(pipeline::findings_of(diagnostics));
+  pipeline::RunState state;
+  Result<AnalyzeReport> report = analyze(request, state);
+  if (!report.ok() && request.on_failure) request.on_failure(pipeline::findings_of(state.diagnostics));
   return report;
 }
 
 Result<Forecast> forecast(const AnalyzeRequest& request) {
   const Stopwatch watch;
-  Diagnostics diagnostics;
+  pipeline::RunState state;
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(Opened opened, open(request, file, pipeline::kTriedSamples, diagnostics));
+  QQ_TRY(Opened opened, open(request, file, pipeline::kTriedSamples, state.diagnostics));
   Forecast forecast;
   forecast.model_path = request.model_path;
   forecast.preset = opened.job.settings.preset;
@@ -239,10 +238,11 @@ Result<Forecast> forecast(const AnalyzeRequest& request) {
   forecast.model_bytes = opened.job.bytes;
   forecast.samples = opened.source.available;
   forecast.tried_samples = opened.source.size();
-  Analyzer analyzer(request, opened.job, diagnostics);
+  pipeline::begin(state, opened.job);
+  Analyzer analyzer(request, opened.job.model.graph, state);
   QQ_RETURN_IF_ERROR(analyzer.prepare(std::move(opened.source)).context(request.model_path));
   QQ_RETURN_IF_ERROR(analyzer.forecast(forecast).context(request.model_path));
-  forecast.findings = pipeline::findings_of(diagnostics);
+  forecast.findings = pipeline::findings_of(state.diagnostics);
   forecast.memory_bytes = pipeline::peak_memory();
   forecast.tried_seconds = watch.seconds();
   forecast.seconds += forecast.tried_seconds;

@@ -131,17 +131,14 @@ std::vector<size_t> half_of(const std::vector<size_t>& numbers) {
   return half;
 }
 
-Result<CalibrateReport> calibrate(const CalibrateRequest& request, Diagnostics& diagnostics) {
+Result<CalibrateReport> calibrate(const CalibrateRequest& request, pipeline::RunState& state) {
   const Stopwatch watch;
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(Prepared prepared, prepare(request, file, diagnostics));
-  pipeline::RunState state{.model = prepared.job.model,
-                           .settings = prepared.job.settings,
-                           .diagnostics = diagnostics,
-                           .environment = prepared.job.environment};
+  QQ_TRY(Prepared prepared, prepare(request, file, state.diagnostics));
+  pipeline::begin(state, prepared.job);
   QQ_TRY(const calib::StatisticsSet set, run_calibrate(request, file, prepared, state, [](size_t) {}));
   QQ_TRY(CalibrateReport report, write_set(set, request.output_path));
-  report.findings = pipeline::findings_of(diagnostics);
+  report.findings = pipeline::findings_of(state.diagnostics);
   report.seconds = watch.seconds();
   return report;
 }
@@ -149,18 +146,18 @@ Result<CalibrateReport> calibrate(const CalibrateRequest& request, Diagnostics& 
 }  // namespace
 
 Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
-  Diagnostics diagnostics;
-  Result<CalibrateReport> report = calibrate(request, diagnostics);
-  if (!report.ok() && request.on_failure) request.on_failure(pipeline::findings_of(diagnostics));
+  pipeline::RunState state;
+  Result<CalibrateReport> report = calibrate(request, state);
+  if (!report.ok() && request.on_failure) request.on_failure(pipeline::findings_of(state.diagnostics));
   return report;
 }
 
 Result<Forecast> forecast(const CalibrateRequest& request) {
   const Stopwatch watch;
-  Diagnostics diagnostics;
+  pipeline::RunState state;
   QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, request.output_path));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(Prepared prepared, prepare(request, file, diagnostics));
+  QQ_TRY(Prepared prepared, prepare(request, file, state.diagnostics));
   Forecast forecast;
   forecast.model_path = request.model_path;
   forecast.output_path = request.output_path;
@@ -173,15 +170,11 @@ Result<Forecast> forecast(const CalibrateRequest& request) {
     tried.push_back(prepared.numbers[i]);
   prepared.numbers = std::move(tried);
   forecast.tried_samples = prepared.numbers.size();
-  const ir::Graph loaded = prepared.job.model.graph;
-  pipeline::RunState state{.model = prepared.job.model,
-                           .settings = prepared.job.settings,
-                           .diagnostics = diagnostics,
-                           .environment = prepared.job.environment};
+  pipeline::begin(state, prepared.job);
   pipeline::SampleClock clock;
   QQ_TRY(const calib::StatisticsSet set,
          run_calibrate(request, file, prepared, state, [&](size_t done) { clock.saw(done); }));
-  pipeline::describe_plan(state, loaded, state.graph(), forecast);
+  pipeline::describe_plan(state, prepared.job.model.graph, state.graph(), forecast);
   const double other_samples = static_cast<double>(forecast.samples - forecast.tried_samples);
   forecast.seconds = watch.seconds() + clock.seconds_per_sample() * other_samples;
   forecast.output_bytes = calib::encode_statistics(set).size();
@@ -193,7 +186,7 @@ Result<Forecast> forecast(const CalibrateRequest& request) {
         forecast_bytes(calib::encode_statistics(half).size(), forecast.output_bytes,
                        static_cast<double>(forecast.samples) / static_cast<double>(forecast.tried_samples));
   }
-  forecast.findings = pipeline::findings_of(diagnostics);
+  forecast.findings = pipeline::findings_of(state.diagnostics);
   forecast.memory_bytes = pipeline::peak_memory();
   forecast.tried_seconds = watch.seconds();
   return forecast;

@@ -146,13 +146,13 @@ Status fit(const EvaluateModelsRequest& request, ModelPair& models) {
 Result<ir::Model> rewrite(Job& job, std::unique_ptr<calib::DataReader>& data, Diagnostics& diagnostics) {
   Samples samples;
   samples.opened = std::move(data);
-  RunState state{
-      .model = job.model, .settings = job.settings, .diagnostics = diagnostics, .environment = job.environment};
+  RunState state{.model = std::move(job.model), .settings = job.settings, .environment = job.environment};
   std::vector<PassTime> times;
   const Result<ir::Model> converted = run_float_phases(state, samples, kCalibrate, times, {});
   data = std::move(samples.opened);
+  diagnostics.add(state.diagnostics);
   if (!converted.ok()) return converted.status();
-  return std::move(job.model);
+  return std::move(state.model);
 }
 
 Result<std::unique_ptr<calib::DataReader>> open_pair_samples(const EvaluateModelsRequest& request,

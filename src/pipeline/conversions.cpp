@@ -76,10 +76,10 @@ Result<size_t> run_pass_alone(RunState& state, const char* pass, pass::ConvertCo
 Result<size_t> run_as_pass(const pass::PassConversion& run, const pass::ConversionOptions& options,
                            pass::ConvertContext& context) {
   QQ_TRY(const config::Settings settings, pass_settings(context.model, {}, run.settings, options));
-  Diagnostics found;
-  RunState state{
-      .model = context.model, .settings = settings, .diagnostics = found, .environment = context.environment};
-  return run_pass_alone(state, run.pass, context);
+  RunState state{.model = std::move(context.model), .settings = settings, .environment = context.environment};
+  const Result<size_t> changes = run_pass_alone(state, run.pass, context);
+  context.model = std::move(state.model);
+  return changes;
 }
 
 /// What makes the written model keep the domain of its Q/DQ nodes.
@@ -98,15 +98,16 @@ Result<size_t> run_on_plan(const pass::PlanConversion& run, const pass::Conversi
          pass_settings(context.model, pass_settings_of_domain(context.model), run.settings, options));
   QQ_TRY(qdq::LiftedModel lifted, qdq::lift(context.model));
   if (lifted.plan.slots().empty()) return unsupported("no pair of QuantizeLinear and DequantizeLinear was found");
-  Diagnostics found;
-  RunState state{.model = lifted.model, .settings = settings, .diagnostics = found, .environment = context.environment};
-  state.plan = std::move(lifted.plan);
-  state.plan.operators = plan::QdqOperators(settings, lifted.model.opset());
+  RunState state{.model = std::move(lifted.model),
+                 .settings = settings,
+                 .environment = context.environment,
+                 .plan = std::move(lifted.plan)};
+  state.plan.operators = plan::QdqOperators(settings, state.model.opset());
   QQ_TRY(const size_t changes, run_pass_alone(state, run.pass, context));
   if (changes == 0) return size_t{0};
   std::vector<PassTime> times;
   QQ_RETURN_IF_ERROR(run_passes(state, {.from = pass::Phase::kWrite}, times, {}));
-  context.model = std::move(lifted.model);
+  context.model = std::move(state.model);
   return changes;
 }
 

@@ -317,8 +317,7 @@ Result<std::vector<TensorProfile>> profile_tensors(const RunState& state, const 
 
 }  // namespace
 
-void add_details(const RunState& state, const ir::Model& calibrated, const calib::DataReader* data,
-                 QuantizeReport& report) {
+void add_details(RunState& state, const ir::Model& calibrated, const calib::DataReader* data, QuantizeReport& report) {
   ReportDetails& details = *report.details;
   const auto leave_out = [&](const char* what, const Status& why) {
     state.diagnostics.add("details-left-out", "", cat(what, " are not in the report: ", why.message()));

@@ -45,8 +45,7 @@ Json pictures_json(const std::vector<OutputPicture>& pictures);
 /// Fills in report.details but for the tensors, which verification knows: settings, limits of the NPU, values and
 /// ranges of what the plan quantizes. `calibrated`: the float model as it was calibrated; it runs on the first sample.
 /// Without `data` activations have no counts. Parts that cannot be determined give a finding ("details-left-out").
-void add_details(const RunState& state, const ir::Model& calibrated, const calib::DataReader* data,
-                 QuantizeReport& report);
+void add_details(RunState& state, const ir::Model& calibrated, const calib::DataReader* data, QuantizeReport& report);
 
 Json details_json(const ReportDetails& details);
 

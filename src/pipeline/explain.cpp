@@ -71,16 +71,14 @@ Result<Found> find(const std::string& name, const ir::Graph& loaded, const ir::G
 }  // namespace
 
 Result<ExplainReport> explain(const ExplainRequest& request) {
-  Diagnostics diagnostics;
-  QQ_TRY(pipeline::Job job,
-         pipeline::open_job(request.model_path, {request.config, request.settings}, {}, diagnostics));
+  pipeline::RunState state;
+  QQ_TRY(const pipeline::Job job,
+         pipeline::open_job(request.model_path, {request.config, request.settings}, {}, state.diagnostics));
   if (!job.settings.inserts_qdq()) {
     return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
                             "), so there is no plan to explain; choose a preset that does");
   }
-  const ir::Graph loaded = job.model.graph;
-  pipeline::RunState state{
-      .model = job.model, .settings = job.settings, .diagnostics = diagnostics, .environment = job.environment};
+  pipeline::begin(state, job);
   pipeline::Samples samples;
   std::vector<PassTime> times;
   QQ_RETURN_IF_ERROR(
@@ -88,7 +86,7 @@ Result<ExplainReport> explain(const ExplainRequest& request) {
   QQ_RETURN_IF_ERROR(
       pipeline::run_passes(state, {.from = pass::Phase::kMark, .until = pass::Phase::kCalibrate}, times, {})
           .context(request.model_path));
-  QQ_TRY(const Found found, find(request.name, loaded, state.graph()));
+  QQ_TRY(const Found found, find(request.name, job.model.graph, state.graph()));
   ExplainReport report{request.model_path, request.name, {}, found.note};
   for (const ir::ValueId value : found.values)
     report.tensors.push_back(pipeline::explain_value(state.graph(), state.plan, value));

@@ -70,17 +70,14 @@ constexpr LongPass kLongPasses[] = {
 };
 
 /// Everything of quantize() but what is written.
-class Trial {
+class DryRun {
  public:
-  Trial(const QuantizeRequest& request, Job& job, Source& source, Diagnostics& diagnostics)
-      : request_(request),
-        job_(job),
-        source_(source),
-        state_{
-            .model = job.model, .settings = job.settings, .diagnostics = diagnostics, .environment = job.environment} {}
+  /// `state`: begun by the job. All must outlive the run.
+  DryRun(const QuantizeRequest& request, const Job& job, Source& source, RunState& state)
+      : request_(request), job_(job), source_(source), state_(state) {}
 
   Status run(Forecast& forecast) {
-    const ir::Model loaded = job_.model;  // shares the weights
+    const ir::Model& loaded = job_.model;
     RunnerOptions options;
     options.phase = [&](const std::string& name) {
       phase_ = name;
@@ -133,9 +130,9 @@ class Trial {
   }
 
   const QuantizeRequest& request_;
-  Job& job_;
+  const Job& job_;
   Source& source_;
-  RunState state_;
+  RunState& state_;
   std::string phase_;
   SampleClock clock_;
 };
@@ -188,28 +185,30 @@ Result<Forecast> forecast(const QuantizeRequest& request) {
   Forecast forecast;
   forecast.model_path = request.model_path;
   forecast.output_path = request.output_path.empty() ? default_output_path(request.model_path) : request.output_path;
-  Diagnostics diagnostics;
+  pipeline::RunState state;
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, forecast.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(pipeline::Job job, pipeline::open_job(file, {request.config, request.settings}, environment, diagnostics));
-  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
+  QQ_TRY(pipeline::Job job,
+         pipeline::open_job(file, {request.config, request.settings}, environment, state.diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, state.diagnostics));
   forecast.preset = job.settings.preset;
   forecast.quantizer = config::quantizer_name(job.settings.quantizer);
   forecast.model_bytes = job.bytes;
   pipeline::SourceRequest asked = pipeline::source_request(request, file);
   asked.most_samples = pipeline::kTriedSamples;
-  QQ_TRY(pipeline::Source source, pipeline::open_source(asked, job, diagnostics));
+  QQ_TRY(pipeline::Source source, pipeline::open_source(asked, job, state.diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_samples(source, job));
   forecast.tried_samples = source.size();
   forecast.samples = source.statistics ? source.size() : source.available;
-  pipeline::Trial trial(request, job, source, diagnostics);
-  QQ_RETURN_IF_ERROR(trial.run(forecast).context(request.model_path));
-  forecast.findings = pipeline::findings_of(diagnostics);
+  pipeline::begin(state, job);
+  pipeline::DryRun dry_run(request, job, source, state);
+  QQ_RETURN_IF_ERROR(dry_run.run(forecast).context(request.model_path));
+  forecast.findings = pipeline::findings_of(state.diagnostics);
   forecast.memory_bytes = pipeline::peak_memory();
   forecast.tried_seconds = watch.seconds();
   forecast.seconds = forecast.tried_seconds +
-                     trial.seconds_per_sample() * static_cast<double>(forecast.samples - forecast.tried_samples);
+                     dry_run.seconds_per_sample() * static_cast<double>(forecast.samples - forecast.tried_samples);
   return forecast;
 }
 

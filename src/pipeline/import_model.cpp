@@ -70,7 +70,7 @@ Result<size_t> make_float(pipeline::RunState& state) {
 
 /// How far the outputs are from those of the imported model. Nothing, and a notice, where the model cannot be run on a
 /// random sample.
-std::optional<double> difference_of(const ir::Model& original, const pipeline::RunState& result, bool is_float,
+std::optional<double> difference_of(const ir::Model& original, pipeline::RunState& result, bool is_float,
                                     bool& is_same) {
   is_same = true;
   const Result<pass::OutputGuard> guard =
@@ -100,39 +100,38 @@ Status check_is_quantized(const ImportReport& report) {
 Result<ImportReport> import_model(const ImportRequest& request) {
   const Stopwatch watch;
   const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
-  Diagnostics diagnostics;
+  pipeline::RunState state;
   ImportReport report;
   report.model_path = request.model_path;
   report.output_path = request.output_path;
   QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, request.output_path));
   std::vector<std::string> settings = {"quant_config={}"};  // a preset would say what is quantized, which is decided
   settings.insert(settings.end(), request.settings.begin(), request.settings.end());
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, {"", settings}, environment, diagnostics));
-  const ir::Model original = job.model;  // shares the weights
+  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, {"", settings}, environment, state.diagnostics));
+  const ir::Model& original = job.model;
   report.producer =
       cat(original.producer_name, original.producer_version.empty() ? "" : " ", original.producer_version);
   report.input_opset = original.opset();
   report.before = pipeline::count_quantizing_ops(original.graph);
   QQ_RETURN_IF_ERROR(check_is_quantized(report));
-  pipeline::RunState state{
-      .model = job.model, .settings = job.settings, .diagnostics = diagnostics, .environment = job.environment};
+  pipeline::begin(state, job);
   QQ_RETURN_IF_ERROR(run_some(state, {.until = Phase::kPrepare}, {"legalize-opset"}));
-  QQ_TRY(const bool converts, target_converts(job.settings));
+  QQ_TRY(const bool converts, target_converts(state.settings));
   const bool is_float = request.to_float || converts;
   QQ_TRY(report.tensors, (is_float ? make_float(state) : write_anew(state)).context(request.model_path));
-  QQ_RETURN_IF_ERROR(onnx_io::check_model(job.model).context("the imported model did not pass its check"));
+  QQ_RETURN_IF_ERROR(onnx_io::check_model(state.model).context("the imported model did not pass its check"));
   bool is_same = true;
   report.difference = difference_of(original, state, is_float, is_same);
   if (!is_same) {
     return Status(Code::kInternal, cat(request.model_path, ": outputs of the imported model differ by ",
                                        *report.difference, " of their range; nothing was written, please report this"));
   }
-  report.after = pipeline::count_quantizing_ops(job.model.graph);
-  report.output_opset = job.model.opset();
-  QQ_TRY(report.target, pipeline::judge_target(job.model, request.output_path, job.settings, diagnostics));
-  QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(job.model, request.output_path));
+  report.after = pipeline::count_quantizing_ops(state.model.graph);
+  report.output_opset = state.model.opset();
+  QQ_TRY(report.target, pipeline::judge_target(state.model, request.output_path, state.settings, state.diagnostics));
+  QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(state.model, request.output_path));
   report.bytes = saved.model_bytes + saved.data_bytes;
-  report.findings = pipeline::findings_of(diagnostics);
+  report.findings = pipeline::findings_of(state.diagnostics);
   report.seconds = watch.seconds();
   return report;
 }

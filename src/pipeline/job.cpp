@@ -134,6 +134,12 @@ Result<Job> open_job(const ModelFile& given, const AskedSettings& request, exec:
   return Job{std::move(model), std::move(settings), std::move(environment), bytes, file.requantizes, std::move(tail)};
 }
 
+void begin(RunState& state, const Job& job) {
+  state.model = job.model;
+  state.settings = job.settings;
+  state.environment = job.environment;
+}
+
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics) {
   std::vector<std::string> found;
   for (const auto& [op, count] : count_quantizing_ops(job.model.graph)) found.push_back(cat(count, " ", op));

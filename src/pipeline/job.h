@@ -15,6 +15,7 @@
 #include "exec/environment.h"
 #include "ir/graph.h"
 #include "onnx_io/load.h"
+#include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
@@ -64,6 +65,9 @@ struct AskedSettings {
 /// the user libraries of the settings.
 Result<Job> open_job(const ModelFile& model, const AskedSettings& asked, exec::Environment environment,
                      Diagnostics& diagnostics);
+
+/// `state` gets the model and the settings of the job. The job keeps the model as loaded; weights are shared.
+void begin(RunState& state, const Job& job);
 
 /// Only float models are quantized: one with quantizing nodes, in nested graphs too, is refused with the count of each
 /// (kUnsupported). In compat mode that is a warning.

@@ -43,19 +43,18 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   QQ_RETURN_IF_ERROR(check_names(request.only, "--pass"));
   QQ_RETURN_IF_ERROR(check_names(request.skip, "--skip"));
   if (!request.dump_after.empty()) QQ_RETURN_IF_ERROR(check_names({request.dump_after}, "--dump-after"));
-  Diagnostics diagnostics;
+  pipeline::RunState state;
   std::vector<std::string> settings = request.settings;
   if (!config::selects_mode(request.config, settings)) settings.insert(settings.begin(), "quant_config={}");
   QQ_TRY(pipeline::Job job,
-         pipeline::open_job(request.model_path, {request.config, settings}, environment, diagnostics));
+         pipeline::open_job(request.model_path, {request.config, settings}, environment, state.diagnostics));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
   if (samples.opened != nullptr) QQ_RETURN_IF_ERROR(samples.opened->read(0).status());  // no later step reports it
   // Without samples a random one will do for the guard: only the outputs before and after are compared.
   const auto random = calib::make_random_reader(calib::input_specs(job.model.graph), {});
   const bool use_random = samples.opened == nullptr && random.ok();
-  pipeline::RunState state{
-      .model = job.model, .settings = job.settings, .diagnostics = diagnostics, .environment = job.environment};
+  pipeline::begin(state, job);
   OptimizeReport report;
   report.model_path = request.model_path;
   report.output_path = request.output_path;
@@ -71,15 +70,15 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   QQ_RETURN_IF_ERROR(pipeline::run_float_phases(state, samples, kFirstOther, report.passes, options)
                          .status()
                          .context(request.model_path));
-  QQ_RETURN_IF_ERROR(onnx_io::infer_types(job.model, diagnostics));
-  QQ_RETURN_IF_ERROR(onnx_io::check_result(job.model, diagnostics)
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(state.model, state.diagnostics));
+  QQ_RETURN_IF_ERROR(onnx_io::check_result(state.model, state.diagnostics)
                          .context("the optimized model did not pass its check")
                          .context(request.model_path));
   QQ_TRY(report.tail_path, pipeline::save_tail(job, request.output_path));
-  QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(job.model, request.output_path));
+  QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(state.model, request.output_path));
   report.bytes = saved.model_bytes + saved.data_bytes;
-  report.nodes_after = job.model.graph.order().size();
-  report.findings = pipeline::findings_of(diagnostics);
+  report.nodes_after = state.graph().order().size();
+  report.findings = pipeline::findings_of(state.diagnostics);
   report.seconds = watch.seconds();
   return report;
 }

@@ -16,9 +16,6 @@ namespace quarkq::pipeline {
 
 using Nodes = std::set<ir::NodeId>;
 
-/// The worst output; what is not a number is the worst. kUnsupported without an output to compare.
-Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs);
-
 /// Names that settings take: of the loaded nodes that `node` stands for, those that have one.
 std::vector<std::string> loaded_names(const ir::Graph& loaded, const ir::Node& node);
 
@@ -41,9 +38,6 @@ class PartPlans {
   const RunState& state_;
   const ExpectedOutputs& expected_;
 };
-
-/// The outputs of a plan that is ready to be written.
-Result<Agreement> run_plan(const RunState& state, const ExpectedOutputs& expected);
 
 /// Islands around the layers that cost the outputs most.
 struct BlockLimits {

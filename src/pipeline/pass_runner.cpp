@@ -236,7 +236,8 @@ Status run_passes(RunState& state, PhaseRange range, std::vector<PassTime>& time
   for (auto phase = range.from.value_or(Phase::kSelect); phase <= Phase::kLegalize;
        phase = static_cast<Phase>(static_cast<int>(phase) + 1)) {
     if (range.until && phase >= *range.until) break;
-    if (phase == Phase::kCalibrate) state.calibrated = state.model;  // shares the weights
+    if (phase == Phase::kMark) state.before_plan = state.diagnostics;
+    if (phase == Phase::kCalibrate) state.calibrated = std::make_shared<const ir::Model>(state.model);
     const PassList chosen = chosen_passes(phase, state, options);
     if (chosen.empty()) continue;
     if (options.phase && !options.phase(pass::name(phase))) return Status(Code::kInterrupted, "interrupted");

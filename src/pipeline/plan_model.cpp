@@ -28,7 +28,7 @@ constexpr pass::Phase kFirstGuarded = pass::Phase::kPrepare;  // after select an
 
 /// A guard on the outputs of the converted model, on the first sample. Nothing without samples, in compat mode (whose
 /// defects stay), and when the executor cannot run the model, which is reported.
-std::optional<pass::OutputGuard> make_guard(const RunState& state, const calib::DataReader* samples) {
+std::optional<pass::OutputGuard> make_guard(RunState& state, const calib::DataReader* samples) {
   if (samples == nullptr || !state.settings.quirk(config::Quirk::kCompareRewrites)) return std::nullopt;
   Result<calib::Sample> sample = samples->read(0);
   if (!sample.ok()) return std::nullopt;  // calibration reports the reason

@@ -62,14 +62,14 @@ Status check_interface(const pipeline::Run& run, const ir::Model& original, bool
 }
 
 /// Returns the float model whose function the result has.
-Result<ir::Model> run_pipeline(pipeline::Run& run, config::Settings& settings) {
+Result<ir::Model> run_pipeline(pipeline::Run& run) {
   const pipeline::RunnerOptions options = run.options();
   run.state.progress = run.progress();
-  const bool looks_first = pipeline::looks_before_tuning(run, settings);
+  const bool looks_first = pipeline::looks_before_tuning(run);
   const pass::Phase planned = looks_first ? pass::Phase::kTune : pass::Phase::kWrite;
   QQ_TRY(ir::Model original, pipeline::plan_model(run.source, run.state, planned, run.report.phases, options));
   if (looks_first) {
-    QQ_RETURN_IF_ERROR(pipeline::remedy_before_tuning(run, settings, original));
+    QQ_RETURN_IF_ERROR(pipeline::remedy_before_tuning(run, original));
     const pipeline::PhaseRange rest{.from = pass::Phase::kTune, .until = pass::Phase::kWrite};
     QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, rest, run.report.phases, options));
   }
@@ -79,16 +79,16 @@ Result<ir::Model> run_pipeline(pipeline::Run& run, config::Settings& settings) {
 }
 
 /// Compares the written model with the float model, and runs the checker.
-Status verify(pipeline::Run& run, config::Settings& settings, pipeline::FloatModels& floats) {
+Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
   const Stopwatch watch;
   run.phase = "verify";
   if (!run.reports(0, 0)) return Status(Code::kInterrupted, "interrupted");
   QQ_RETURN_IF_ERROR(pipeline::check_written(run));
   pipeline::fit(run.source.evaluation, floats.original, run.state);
   QQ_TRY(const pipeline::Judgement judgement,
-         pipeline::make_judgement(run.request, settings, run.state.environment, run.source.judged()));
-  const std::string on_collapse = settings.tool.on_collapse.value_or("rescue");
-  const bool may_rescue = on_collapse == "rescue" && pipeline::may_rescue(settings);
+         pipeline::make_judgement(run.request, run.state.settings, run.state.environment, run.source.judged()));
+  const std::string on_collapse = run.state.settings.tool.on_collapse.value_or("rescue");
+  const bool may_rescue = on_collapse == "rescue" && pipeline::may_rescue(run.state.settings);
   const pipeline::Expected expected = pipeline::expected_outputs(floats, judgement);
   const pipeline::VerifyResults results{run.state.diagnostics, run.report};
   QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, expected, run.state.model, judgement, results));
@@ -96,15 +96,15 @@ Status verify(pipeline::Run& run, config::Settings& settings, pipeline::FloatMod
   run.is_poor = pipeline::is_poor(judgement, run.report);
   if (may_rescue && pipeline::may_gain(judgement, run.report)) {
     const bool is_same_data = judgement.data == run.source.samples.get();
-    QQ_TRY(const bool is_rescued, pipeline::rescue(run, settings, floats.original,
-                                                   is_same_data && expected.ok() ? &expected.value() : nullptr));
+    QQ_TRY(const bool is_rescued,
+           pipeline::rescue(run, floats.original, is_same_data && expected.ok() ? &expected.value() : nullptr));
     if (is_rescued) {
       floats.calibrated = *run.state.calibrated;
       QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, expected, run.state.model, judgement, results));
     }
   }
   if (run.report.compared_samples > 0) run.report.compared_folder = run.source.evaluation_folder;
-  run.report.verdict = pipeline::judge(run.report, run.request, settings, judgement.collapse);
+  run.report.verdict = pipeline::judge(run.report, run.request, run.state.settings, judgement.collapse);
   if (on_collapse == "fail") QQ_RETURN_IF_ERROR(pipeline::check_not_collapsed(judgement, run.report));
   QQ_RETURN_IF_ERROR(pipeline::check_required(judgement, run.report));
   return pipeline::judge_by_metric(run.request, floats.original, run.state.model, judgement, run.report);
@@ -122,7 +122,7 @@ void describe(const pipeline::Job& job, QuantizeReport& report) {
 }
 
 /// Settings of single tensors that are not written: inside a fused pair, or of nodes that stay float.
-Status report_unused_overrides(const pipeline::RunState& state, const ir::Graph& calibrated) {
+Status report_unused_overrides(pipeline::RunState& state, const ir::Graph& calibrated) {
   QQ_TRY(const std::vector<config::NamedOverride> overrides, config::read_tensor_overrides(state.settings));
   for (const config::NamedOverride& own : overrides) {
     const ir::ValueId value = calibrated.find(own.tensor);
@@ -136,7 +136,7 @@ Status report_unused_overrides(const pipeline::RunState& state, const ir::Graph&
 }
 
 /// A float16 model of which a part stays in float16.
-void report_float16(const pipeline::RunState& state, const config::ModelFacts& facts, const QuantizeReport& report) {
+void report_float16(pipeline::RunState& state, const config::ModelFacts& facts, const QuantizeReport& report) {
   const bool is_asked = state.settings.formats.quantize_fp16 && !state.settings.preprocessing.convert_fp16_to_fp32;
   if (!facts.all_float16 || !is_asked || report.nodes_quantized == report.nodes_total) return;
   state.diagnostics.add("float16-partly", report.model_path,
@@ -225,7 +225,21 @@ std::string inside_bodies(const ir::Graph& graph) {
                     : "";
 }
 
-Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& diagnostics) {
+/// What became of tensors and nodes of the plan that was written.
+Status report_plan(pipeline::Run& run, const ir::Model& calibrated) {
+  pipeline::RunState& state = run.state;
+  QuantizeReport& report = run.report;
+  pipeline::count_tensors(state.plan, report);
+  pipeline::count_nodes(state, run.loaded.graph, calibrated.graph, report);
+  report.calibrated_tensors = state.measured.ranges.size();
+  QQ_RETURN_IF_ERROR(report_unused_overrides(state, calibrated.graph));
+  report_float16(state, pipeline::model_facts(run.loaded), report);
+  if (run.request.details) pipeline::add_details(state, calibrated, run.source.samples.get(), report);
+  report_tuning(state.tuning, report);
+  return Status();
+}
+
+Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunState& state) {
   const Stopwatch watch;
   QuantizeReport report;
   const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
@@ -235,53 +249,47 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, report.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(pipeline::Job job, open_checked(request, file, environment, diagnostics));
+  QQ_TRY(const pipeline::Job job, open_checked(request, file, environment, state.diagnostics));
   describe(job, report);
-  const ir::Model loaded = job.model;  // shares the weights
-  QQ_TRY(pipeline::Source source, pipeline::open_source(pipeline::source_request(request, file), job, diagnostics));
+  const ir::Model& loaded = job.model;
+  QQ_TRY(pipeline::Source source,
+         pipeline::open_source(pipeline::source_request(request, file), job, state.diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_samples(source, job));
-  pipeline::RunState state{
-      .model = job.model, .settings = job.settings, .diagnostics = diagnostics, .environment = job.environment};
+  pipeline::begin(state, job);
   keep_layers(request, report.output_path, job.settings, state.tuning);
   report.samples = source.size();
   pipeline::Run run{.request = request, .source = source, .state = state, .report = report, .loaded = loaded};
-  Result<ir::Model> original = run_pipeline(run, job.settings);
+  Result<ir::Model> original = run_pipeline(run);
   if (!original.ok() && original.status().code() == Code::kInterrupted) return interrupted(state.tuning);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
   pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
-  report.nothing_to_quantize = !job.settings.stays_float() && !pipeline::has_written(report.phases);
+  report.nothing_to_quantize = !state.settings.stays_float() && !pipeline::has_written(report.phases);
   if (report.nothing_to_quantize) {
-    diagnostics.add(
+    state.diagnostics.add(
         "nothing-to-quantize", request.model_path,
         cat("no selected node has a float tensor; the float model was copied", inside_bodies(loaded.graph)));
-    job.model = loaded;
+    state.model = loaded;
   }
   if (request.details) report.details.emplace();
   pipeline::LoadedLabels labels;
   labels.add(loaded.graph, floats.calibrated.graph);
   if (request.verify && !report.nothing_to_quantize) {
-    const Status status = verify(run, job.settings, floats);
+    const Status status = verify(run, floats);
     if (!status.ok()) return Status(status.code(), labels.translated(status.message()));
   }
   QQ_RETURN_IF_ERROR(pipeline::evaluate_result(run));
-  pipeline::count_tensors(state.plan, report);
-  pipeline::count_nodes(state, loaded.graph, floats.calibrated.graph, report);
-  report.calibrated_tensors = state.measured.ranges.size();
-  QQ_RETURN_IF_ERROR(report_unused_overrides(state, floats.calibrated.graph));
-  report_float16(state, pipeline::model_facts(loaded), report);
-  if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
-  report_tuning(state.tuning, report);
-  QQ_TRY(report.target, pipeline::judge_target(job.model, report.output_path, job.settings, diagnostics));
-  report.target_is_default = report.target && !job.settings.target;
+  QQ_RETURN_IF_ERROR(report_plan(run, floats.calibrated));
+  QQ_TRY(report.target, pipeline::judge_target(state.model, report.output_path, state.settings, state.diagnostics));
+  report.target_is_default = report.target && !state.settings.target;
   QQ_TRY(report.tail_path, pipeline::save_tail(job, report.output_path));
-  if (!report.nothing_to_quantize) pipeline::write_metadata(state, job.model);
+  if (!report.nothing_to_quantize) pipeline::write_metadata(state, state.model);
   QQ_RETURN_IF_ERROR(check_interface(run, original.value(), report.nothing_to_quantize));
   QQ_RETURN_IF_ERROR(pipeline::save_rescue_settings(run));
-  QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
+  QQ_RETURN_IF_ERROR(save_result(state.model, state.settings, request.in_memory, report));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);
-  labels.add(loaded.graph, job.model.graph);
-  report.findings = pipeline::findings_of(diagnostics, labels);
+  labels.add(loaded.graph, state.graph());
+  report.findings = pipeline::findings_of(state.diagnostics, labels);
   use_loaded_names(labels, report);
   report.seconds = watch.seconds();
   return report;
@@ -290,9 +298,9 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
 }  // namespace
 
 Result<QuantizeReport> quantize(const QuantizeRequest& request) {
-  Diagnostics diagnostics;
-  Result<QuantizeReport> report = quantize(request, diagnostics);
-  if (!report.ok() && request.on_failure) request.on_failure(pipeline::findings_of(diagnostics));
+  pipeline::RunState state;
+  Result<QuantizeReport> report = quantize(request, state);
+  if (!report.ok() && request.on_failure) request.on_failure(pipeline::findings_of(state.diagnostics));
   return report;
 }
 

@@ -21,8 +21,7 @@ struct Run {
   Source& source;
   RunState& state;
   QuantizeReport& report;
-  const ir::Model& loaded;       ///< whose node names settings take
-  Diagnostics before_plan = {};  ///< what was found before phase mark: a second plan finds the rest again
+  const ir::Model& loaded;  ///< whose node names settings take
   std::string phase = {};
   size_t trials = 0, most_trials = 0;  ///< of a rescue so far, and at most; 0: no rescue has begun
   bool is_poor = false;                ///< the result, as it was verified first
@@ -31,7 +30,6 @@ struct Run {
     RunnerOptions options;
     options.phase = [this](const std::string& name) {
       if (most_trials == 0) phase = name;  // a rescue plans again, and stays one phase
-      if (name == pass::name(pass::Phase::kMark)) before_plan = state.diagnostics;
       return reports(0, 0);
     };
     return options;

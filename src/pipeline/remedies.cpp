@@ -34,32 +34,6 @@ bool may_keep_clip(const RunState& state, const ir::Graph& loaded) {
          has_op(loaded, "Clip");
 }
 
-/// The results of a run in its state, without its settings.
-struct Results {
-  ir::Model model;
-  plan::Selection selection;
-  plan::QuantPlan plan;
-  std::optional<ir::Model> calibrated;
-  pass::Measured measured;
-  Diagnostics diagnostics;
-  std::shared_ptr<pass::RoundingCache> rounded;
-};
-
-void exchange(RunState& state, Results& other) {
-  std::swap(state.model, other.model);
-  std::swap(state.selection, other.selection);
-  std::swap(state.plan, other.plan);
-  std::swap(state.calibrated, other.calibrated);
-  std::swap(state.measured, other.measured);
-  std::swap(state.diagnostics, other.diagnostics);
-  std::swap(state.tuning.rounded, other.rounded);
-}
-
-Result<Agreement> plan_anew(RunState& state, const FloatRun& run, const RunnerOptions& options) {
-  QQ_TRY(const ir::Model original, plan_model(run.source, state, pass::Phase::kWrite, run.times, options));
-  return run_plan(state, run.expected);
-}
-
 }  // namespace
 
 const std::vector<FloatRemedy>& float_remedies() {
@@ -74,22 +48,22 @@ const std::vector<FloatRemedy>& float_remedies() {
   return remedies;
 }
 
-Result<std::optional<Agreement>> try_remedy(const FloatRemedy& remedy, RunState& state, const FloatRun& run,
-                                            const std::function<bool(const Agreement&)>& keeps,
-                                            const RunnerOptions& options) {
+Result<std::optional<Trial>> try_remedy(const FloatRemedy& remedy, const RunState& state, const FloatRun& run,
+                                        const RunnerOptions& options) {
   // Samples that were transposed for the converted model would be transposed once more.
-  if (!state.channels_last_inputs.empty() || !remedy.is_open(state, run.loaded.graph))
-    return std::optional<Agreement>();
-  Results plain{run.loaded, {}, {}, {}, {}, {}, std::make_shared<pass::RoundingCache>()};
-  exchange(state, plain);
-  const config::Settings settings = run.settings;
-  remedy.apply(run.settings);
-  const Result<Agreement> after = plan_anew(state, run, options);
-  if (after.ok() && keeps(after.value())) return std::optional<Agreement>(after.value());
-  exchange(state, plain);
-  run.settings = settings;
-  if (!after.ok() && after.status().code() == Code::kInterrupted) return after.status();
-  return std::optional<Agreement>();
+  if (!state.channels_last_inputs.empty() || !remedy.is_open(state, run.loaded.graph)) return std::optional<Trial>();
+  Trial trial{{.model = run.loaded, .settings = state.settings, .source = state.source, .progress = state.progress}};
+  trial.state.tuning = state.tuning;
+  trial.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
+  remedy.apply(trial.state.settings);
+  const Result<ir::Model> planned = plan_model(run.source, trial.state, pass::Phase::kWrite, run.times, options);
+  const Result<Agreement> outputs = planned.ok() ? judge_plan(trial.state, run.expected) : planned.status();
+  if (outputs.ok()) {
+    trial.outputs = outputs.value();
+    return std::optional<Trial>(std::move(trial));
+  }
+  if (outputs.status().code() == Code::kInterrupted) return outputs.status();
+  return std::optional<Trial>();
 }
 
 config::DataType wide_type(const config::Settings& settings) {
@@ -112,33 +86,12 @@ std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Sele
   return found;
 }
 
-void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& settings, plan::Selection& selection) {
-  if (!remedies.rounding.empty()) settings.tool.rounding = remedies.rounding;
-  if (remedies.channel_scales) settings.formats.per_channel = true;
-  for (const ir::ValueId value : widened_tensors(remedies, selection, graph))
-    selection.overrides[value].type = wide_type(settings);
-  selection.left_float.insert(remedies.left_float.begin(), remedies.left_float.end());
-}
-
-Attempt::Attempt(const RunState& from, const Diagnostics& before, const Remedies& remedies)
-    : model(*from.calibrated),
-      settings(from.settings),
-      diagnostics(before),
-      state{.model = model,
-            .settings = settings,
-            .diagnostics = diagnostics,
-            .environment = from.environment,
-            .selection = from.selection,
-            .source = from.source,
-            .channels_last_inputs = from.channels_last_inputs,
-            .measured = from.measured,
-            .tuning = {.rounded = from.tuning.rounded}} {
-  apply(remedies, model.graph, settings, state.selection);
-}
-
-Status Attempt::plan(pass::Phase until) {
-  std::vector<PassTime> times;
-  return run_passes(state, {.from = pass::Phase::kMark, .until = until}, times, {});
+void apply(const Remedies& remedies, RunState& state) {
+  if (!remedies.rounding.empty()) state.settings.tool.rounding = remedies.rounding;
+  if (remedies.channel_scales) state.settings.formats.per_channel = true;
+  for (const ir::ValueId value : widened_tensors(remedies, state.selection, state.graph()))
+    state.selection.overrides[value].type = wide_type(state.settings);
+  state.selection.left_float.insert(remedies.left_float.begin(), remedies.left_float.end());
 }
 
 namespace {

@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "ir/node.h"
 #include "pass/pass_info.h"
-#include "pipeline/compare.h"
 #include "pipeline/plan_model.h"
 #include "pipeline/run_state.h"
+#include "pipeline/trial.h"
 
 namespace quarkq::pipeline {
 
@@ -27,23 +27,20 @@ struct FloatRemedy {
 };
 const std::vector<FloatRemedy>& float_remedies();
 
+/// What a run with another float model needs beside its settings.
 struct FloatRun {
   const ir::Model& loaded;
   Source& source;
-  config::Settings& settings;  ///< of the state
   const ExpectedOutputs& expected;
   std::vector<PassTime>& times;
 };
 
-/// Plans `state` again with the remedy, up to phase write. When `keeps` says no to its outputs, everything is as it was
-/// and the result is empty.
-Result<std::optional<Agreement>> try_remedy(const FloatRemedy& remedy, RunState& state, const FloatRun& run,
-                                            const std::function<bool(const Agreement&)>& keeps,
-                                            const RunnerOptions& options);
+/// Plans the loaded model with the settings of `state` and the remedy, up to phase write. Empty if the remedy changes
+/// nothing in this run, or if the run fails.
+Result<std::optional<Trial>> try_remedy(const FloatRemedy& remedy, const RunState& state, const FloatRun& run,
+                                        const RunnerOptions& options);
 
-// One attempt of a rescue: a plan with some remedies, on the model as calibrated.
-
-/// The changes of an attempt.
+/// Remedies that leave the float model as calibrated.
 struct Remedies {
   std::string rounding;             ///< of weights: a value of quarkq.rounding; empty: as it was
   bool channel_scales = false;      ///< a scale per channel of weights
@@ -59,30 +56,11 @@ config::DataType wide_type(const config::Settings& settings);
 std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Selection& selection,
                                       const ir::Graph& graph);
 
-/// Changes `settings` and `selection` as the remedies ask; both are those of a run that starts with phase mark.
-void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& settings, plan::Selection& selection);
+/// Changes settings and selection as the remedies ask. `state`: as trial_before_mark() returns it.
+void apply(const Remedies& remedies, RunState& state);
 
-/// A plan of its own on the calibrated model.
-struct Attempt {
-  ir::Model model;
-  config::Settings settings;
-  Diagnostics diagnostics;
-  RunState state;  ///< of the members above
-
-  /// `from` has been calibrated; `before`: what was found before phase mark.
-  Attempt(const RunState& from, const Diagnostics& before, const Remedies& remedies);
-  Attempt(const Attempt&) = delete;
-
-  /// The phases from mark to `until`.
-  Status plan(pass::Phase until);
-};
-
-struct RoundingTrial {
-  Agreement outputs;
-  std::shared_ptr<Attempt> attempt;
-};
 /// What each way of rounding gave on one state, by its name.
-using RoundingTrials = std::map<std::string, RoundingTrial>;
+using RoundingTrials = std::map<std::string, std::shared_ptr<const Trial>>;
 
 // Which nodes cost the outputs most, found in far fewer trials than there are nodes.
 

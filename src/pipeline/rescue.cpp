@@ -17,6 +17,7 @@
 #include "pipeline/output_kinds.h"
 #include "pipeline/part_plans.h"
 #include "pipeline/remedies.h"
+#include "pipeline/trial.h"
 #include "plan/stage.h"
 
 namespace quarkq::pipeline {
@@ -150,10 +151,8 @@ class Rescuer {
   }
 
   std::optional<Rescued> rescued() {
-    Rescued found{best_, report(), {}};
+    Rescued found{best_, report(), best_trial_};
     found.report.seconds = watch_.seconds();
-    found.planned = std::make_shared<Planned>(Planned{best_attempt_->model, best_attempt_->state.selection,
-                                                      best_attempt_->state.plan, best_attempt_->diagnostics});
     return found;
   }
 
@@ -168,11 +167,14 @@ class Rescuer {
 
   Result<Agreement> outputs_with(const Remedies& remedies) {
     if (in_.next_trial && !in_.next_trial()) return Status(Code::kInterrupted, "interrupted");
-    last_attempt_ = std::make_shared<Attempt>(in_.state, in_.before_plan, remedies);
-    const Status planned = last_attempt_->plan(Phase::kWrite);
-    Result<Agreement> found = planned.ok() ? run_plan(last_attempt_->state, in_.expected) : planned;
-    if (found.ok() || found.status().code() == Code::kInterrupted) return found;
-    return Agreement{-1, -std::numeric_limits<double>::infinity()};  // a remedy that this model cannot take
+    RunState state = trial_before_mark(in_.state);
+    apply(remedies, state);
+    Result<Trial> found = run_trial(std::move(state), Phase::kMark, in_.expected);
+    if (!found.ok() && found.status().code() == Code::kInterrupted) return found.status();
+    // A remedy that this model cannot take is worse than any other.
+    const Agreement worst{-1, -std::numeric_limits<double>::infinity()};
+    last_trial_ = std::make_shared<const Trial>(found.ok() ? std::move(found).value() : Trial{{}, worst});
+    return last_trial_->outputs;
   }
 
   /// As outputs_with(), but not a second time for the same state.
@@ -180,18 +182,19 @@ class Rescuer {
     if (in_.tried == nullptr) return outputs_with(remedies);
     const auto known = in_.tried->find(remedies.rounding);
     if (known != in_.tried->end()) {
-      last_attempt_ = known->second.attempt;
-      return known->second.outputs;
+      last_trial_ = known->second;
+      return last_trial_->outputs;
     }
     QQ_TRY(const Agreement found, outputs_with(remedies));
-    in_.tried->emplace(remedies.rounding, RoundingTrial{found, last_attempt_});
+    in_.tried->emplace(remedies.rounding, last_trial_);
     return found;
   }
 
-  /// The last attempt is good, also on the samples that were worst.
+  /// The last trial is good, also on the samples that were worst.
   Result<bool> is_good_throughout(const Agreement& outputs) const {
     if (!is_good(outputs) || in_.hard == nullptr) return is_good(outputs);
-    QQ_TRY(const Agreement worst, run_plan(last_attempt_->state, *in_.hard));
+    RunState last = last_trial_->state;
+    QQ_TRY(const Agreement worst, judge_plan(last, *in_.hard));
     return worst.cosine >= kGoodOnWorst;
   }
 
@@ -209,9 +212,11 @@ class Rescuer {
   Result<std::vector<NoisyNode>> ranked_nodes() {
     Remedies remedies = base_;
     remedies.rounding.clear();
-    Attempt planned(in_.state, in_.before_plan, remedies);
-    QQ_RETURN_IF_ERROR(planned.plan(Phase::kRestructure));
-    const PartPlans parts(planned.state, in_.few);
+    RunState planned = trial_before_mark(in_.state);
+    apply(remedies, planned);
+    std::vector<PassTime> times;
+    QQ_RETURN_IF_ERROR(run_passes(planned, {.from = Phase::kMark, .until = Phase::kRestructure}, times, {}));
+    const PartPlans parts(planned, in_.few);
     const PartNoise noise = [&](const std::vector<ir::NodeId>& nodes) -> Result<double> {
       if (in_.next_trial && !in_.next_trial()) return Status(Code::kInterrupted, "interrupted");
       QQ_TRY(const Agreement found, parts.quantize_only({nodes.begin(), nodes.end()}));
@@ -311,11 +316,11 @@ class Rescuer {
     return Status();
   }
 
-  /// The last attempt.
+  /// The last trial.
   void accept(const Remedies& remedies, const Agreement& outputs) {
     best_ = remedies;
     after_ = outputs;
-    best_attempt_ = last_attempt_;
+    best_trial_ = last_trial_;
   }
 
   /// Names that settings take, of the nodes as loaded.
@@ -381,7 +386,7 @@ class Rescuer {
   std::vector<NoisyNode> ranked_;
   Remedies base_;  ///< what counts for all tensors
   Remedies best_;  ///< with single nodes; what `after_` was measured with
-  std::shared_ptr<Attempt> last_attempt_, best_attempt_;
+  std::shared_ptr<const Trial> last_trial_, best_trial_;
   Stopwatch watch_;
 };
 

@@ -23,24 +23,15 @@ struct RescueInputs {
   const ExpectedOutputs& few;               ///< on fewer of them: nodes are ranked by these
   const ExpectedOutputs* hard;              ///< on those the result was worst on; null: not known
   Agreement before;                         ///< of the plain result with `expected`
-  const Diagnostics& before_plan;           ///< what was found before phase mark
   std::vector<const FloatRemedy*> applied;  ///< remedies of the float model that the state has
   std::function<bool()> next_trial;         ///< called before each trial; false interrupts; may be empty
   RoundingTrials* tried = nullptr;          ///< of this state; may be null
 };
 
-/// The plan with the remedies, ready to be written.
-struct Planned {
-  ir::Model model;
-  plan::Selection selection;
-  plan::QuantPlan plan;
-  Diagnostics diagnostics;
-};
-
 struct Rescued {
   Remedies remedies;
   RescueReport report;
-  std::shared_ptr<const Planned> planned;
+  std::shared_ptr<const Trial> trial;  ///< with the remedies, ready to be written
 };
 
 /// May this run be rescued at all? Not in compat mode, with guards off, without Q/DQ, or with mixed precision or

@@ -40,66 +40,68 @@ void report_rescue(Run& run, RescueReport report) {
 }
 
 /// The plan that the rescue found is written in place of the first one.
-Status write_again(Run& run, config::Settings& settings, const Rescued& rescued) {
-  run.state.model = rescued.planned->model;
-  run.state.plan = rescued.planned->plan;
-  run.state.selection = rescued.planned->selection;
-  run.state.diagnostics = rescued.planned->diagnostics;
-  apply(rescued.remedies, run.state.calibrated->graph, settings, run.state.selection);
+Status write_again(Run& run, const Rescued& rescued) {
+  RunState accepted = rescued.trial->state;
+  accepted.measured = std::move(run.state.measured);
+  accepted.tuning = std::move(run.state.tuning);
+  run.state = std::move(accepted);
   QQ_RETURN_IF_ERROR(write_plan(run.state, run.report.phases, run.options()));
   report_rescue(run, rescued.report);
   return check_written(run);
 }
 
 /// What brings the outputs closer: other rounding first, then another float model, then other formats.
-Result<std::optional<Rescued>> search_rescue(Run& run, config::Settings& settings, RescueInputs inputs) {
+Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs) {
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
-  if (!run.is_poor || (rounded && is_enough(rounded->report.after, settings))) return rounded;
-  const FloatRun again{run.loaded, run.source, settings, inputs.expected, run.report.phases};
+  if (!run.is_poor || (rounded && is_enough(rounded->report.after, run.state.settings))) return rounded;
+  const FloatRun again{run.loaded, run.source, inputs.expected, run.report.phases};
   Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
   // What a remedy gives may show with compensated weights only.
   RoundingTrials tried;  // on the float model as it is now
-  const auto keeps = [&](const Agreement& after) {
-    RescueInputs with = inputs;
-    with.before = after;
+  const auto keeps = [&](const Trial& trial) {
     RoundingTrials trials;
-    with.tried = &trials;
+    const RescueInputs with{.state = trial.state,
+                            .loaded = inputs.loaded,
+                            .expected = inputs.expected,
+                            .few = inputs.few,
+                            .hard = inputs.hard,
+                            .before = trial.outputs,
+                            .applied = inputs.applied,
+                            .next_trial = inputs.next_trial,
+                            .tried = &trials};
     const Result<std::optional<Rescued>> found = find_rounding(with);
-    const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : after;
+    const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : trial.outputs;
     const bool is_best = is_better(reached, best);
     if (is_best) best = reached;
-    const bool is_kept = is_best || is_better(after, now);
+    const bool is_kept = is_best || is_better(trial.outputs, now);
     if (is_kept) tried = std::move(trials);
     return is_kept;
   };
   for (const FloatRemedy& remedy : float_remedies()) {
-    const Diagnostics before_plan = run.before_plan;
-    QQ_TRY(const std::optional<Agreement> after, try_remedy(remedy, run.state, again, keeps, run.options()));
-    if (!after) {
-      run.before_plan = before_plan;
-      continue;
-    }
+    QQ_TRY(std::optional<Trial> trial, try_remedy(remedy, run.state, again, run.options()));
+    if (!trial || !keeps(*trial)) continue;
+    run.state = std::move(trial->state);
     inputs.applied.push_back(&remedy);
-    now = *after;
+    now = trial->outputs;
   }
   if (!inputs.applied.empty()) {
     inputs.tried = &tried;
     QQ_TRY(rounded, find_rounding(inputs));
-    if (rounded && is_enough(rounded->report.after, settings)) return rounded;
+    if (rounded && is_enough(rounded->report.after, run.state.settings)) return rounded;
   }
   return find_formats(inputs, rounded);
 }
 
 /// The search as one phase of the run, which counts its trials.
-Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings, const RescueInputs& inputs) {
+Result<std::optional<Rescued>> find_rescue(Run& run, const RescueInputs& inputs) {
   run.phase = "rescue";
   run.trials = 0;
   run.most_trials = kMostRoundingTrials;
   if (run.is_poor)
     run.most_trials +=
         float_remedies().size() * kMostRoundingTrials + most_format_trials(run.state.calibrated->graph.order().size());
-  Result<std::optional<Rescued>> found = search_rescue(run, settings, inputs);
+  Result<std::optional<Rescued>> found = search_rescue(run, inputs);
   run.most_trials = 0;
   return found;
 }
@@ -155,25 +157,11 @@ Result<Judges> make_judges(const Run& run, const ir::Model& original, const Expe
 
 RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) {
   const ExpectedOutputs* hard = judges.hard ? &*judges.hard : nullptr;
-  return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, run.before_plan, {}, [&run] {
+  return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, {}, [&run] {
             ++run.trials;
             return run.reports(0, 0);
           }};
 }
-
-/// Fine-tuning is off while this lives.
-class WithoutFinetuning {
- public:
-  explicit WithoutFinetuning(config::Settings& settings) : settings_(settings) {
-    settings_.algorithms.include_fast_ft = false;
-  }
-  ~WithoutFinetuning() { settings_.algorithms.include_fast_ft = true; }
-  WithoutFinetuning(const WithoutFinetuning&) = delete;
-  WithoutFinetuning& operator=(const WithoutFinetuning&) = delete;
-
- private:
-  config::Settings& settings_;
-};
 
 /// Fine-tuning rounds weights itself: what is left of a rescue without rounding.
 Rescued without_rounding(Rescued rescued) {
@@ -184,32 +172,34 @@ Rescued without_rounding(Rescued rescued) {
 }
 
 /// The phases from mark on, up to fine-tuning, on the model as calibrated.
-Status plan_again(Run& run, config::Settings& settings, const Remedies& remedies) {
-  run.state.model = *run.state.calibrated;
-  run.state.plan = {};
-  run.state.diagnostics = run.before_plan;
-  apply(remedies, run.state.model.graph, settings, run.state.selection);
-  return run_passes(run.state, {.from = pass::Phase::kMark, .until = pass::Phase::kTune}, run.report.phases,
-                    run.options());
+Result<RunState> plan_again(Run& run, const Remedies& remedies) {
+  RunState again = trial_before_mark(run.state);
+  again.tuning = run.state.tuning;
+  again.progress = run.state.progress;
+  apply(remedies, again);
+  const PhaseRange planning{.from = pass::Phase::kMark, .until = pass::Phase::kTune};
+  QQ_RETURN_IF_ERROR(run_passes(again, planning, run.report.phases, run.options()));
+  return again;
 }
 
 }  // namespace
 
-Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& original, const ExpectedOutputs* known) {
+Result<bool> rescue(Run& run, const ir::Model& original, const ExpectedOutputs* known) {
   if (run.source.samples.get() == nullptr) return false;
   const Stopwatch watch;
   QQ_TRY(const Judges judges, make_judges(run, original, known));
   QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(run.state.model, run.state.diagnostics));
   QQ_TRY(const Agreement before, worst_agreement(outputs));
-  QQ_TRY(const std::optional<Rescued> rescued, find_rescue(run, settings, inputs_of(run, judges, before)));
+  QQ_TRY(const std::optional<Rescued> rescued, find_rescue(run, inputs_of(run, judges, before)));
   run.state.tuning.rounded.reset();
   run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
   if (!rescued) return false;
-  QQ_RETURN_IF_ERROR(write_again(run, settings, *rescued));
+  QQ_RETURN_IF_ERROR(write_again(run, *rescued));
   return true;
 }
 
-bool looks_before_tuning(const Run& run, const config::Settings& settings) {
+bool looks_before_tuning(const Run& run) {
+  const config::Settings& settings = run.state.settings;
   if (!settings.algorithms.include_fast_ft || run.source.samples.get() == nullptr || !run.request.verify) return false;
   config::Settings plain = settings;
   plain.algorithms.include_fast_ft = false;
@@ -227,19 +217,28 @@ Status save_rescue_settings(const Run& run) {
                                               " after its rescue, for --config\n", config::to_yaml(config)));
 }
 
-Status remedy_before_tuning(Run& run, config::Settings& settings, const ir::Model& original) {
+Status remedy_before_tuning(Run& run, const ir::Model& original) {
   const Stopwatch watch;
-  const WithoutFinetuning plain(settings);
   const Result<Judges> judges = make_judges(run, original, nullptr);
   if (!judges.ok()) return Status();  // operators that the executor lacks: fine-tuning says so
-  QQ_TRY(const Agreement before, run_plan(run.state, judges.value().all));
-  run.is_poor = !is_enough(before, settings);
+  RunState untuned = run.state;
+  untuned.settings.algorithms.include_fast_ft = false;
+  QQ_TRY(const Agreement before, judge_plan(untuned, judges.value().all));
+  run.is_poor = !is_enough(before, untuned.settings);
   if (!run.is_poor) return Status();
-  QQ_TRY(const std::optional<Rescued> found, find_rescue(run, settings, inputs_of(run, judges.value(), before)));
-  run.state.tuning.rounded.reset();
+  Run plain{.request = run.request,
+            .source = run.source,
+            .state = untuned,
+            .report = run.report,
+            .loaded = run.loaded,
+            .is_poor = true};
+  QQ_TRY(const std::optional<Rescued> found, find_rescue(plain, inputs_of(plain, judges.value(), before)));
+  untuned.tuning.rounded.reset();
   const std::optional<Rescued> rescued = found ? std::optional(without_rounding(*found)) : std::nullopt;
   const bool has_changed = rescued && !(rescued->remedies.empty() && rescued->report.float_changes.empty());
-  QQ_RETURN_IF_ERROR(plan_again(run, settings, has_changed ? rescued->remedies : Remedies()));
+  QQ_TRY(RunState planned, plan_again(plain, has_changed ? rescued->remedies : Remedies()));
+  planned.settings.algorithms.include_fast_ft = true;
+  run.state = std::move(planned);
   if (has_changed) report_rescue(run, rescued->report);
   run.report.phases.push_back({"rescue", watch.seconds(), has_changed});
   return Status();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// RunState: everything that the passes of one run read and change. Passes see the part that their kind of phase may
-// touch (pass/context.h); the runner takes snapshots of the rest.
+// RunState: everything that the passes of one run read and change, as a value. A copy shares the weights and costs as
+// much as the graph has nodes: it is a trial of its own (trial.h), or what a run returns to. Passes see the part that
+// their kind of phase may touch (pass/context.h).
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,16 @@
 namespace quarkq::pipeline {
 
 struct RunState {
-  ir::Model& model;
-  const config::Settings& settings;
-  Diagnostics& diagnostics;
-  const exec::Environment& environment;  ///< of all sessions of the run
+  ir::Model model = {};
+  config::Settings settings = {};
+  Diagnostics diagnostics = {};
+  exec::Environment environment = {};  ///< of all sessions of the run
   plan::Selection selection = {};
   plan::QuantPlan plan = {};
   pass::CalibrationSource source = {};
   std::vector<std::string> channels_last_inputs = {};  ///< whose samples are transposed (0, 2, 3, 1) from then on
-  std::optional<ir::Model> calibrated = {};            ///< the float model as phase calibrate found it
+  std::shared_ptr<const ir::Model> calibrated = {};    ///< the float model as phase calibrate found it; null before
+  Diagnostics before_plan = {};                        ///< what was found before phase mark began
   pass::Measured measured = {};
   pass::Tuning tuning = {};
   pass::Progress progress = {};  ///< of the pass that runs; false interrupts
@@ -33,9 +35,8 @@ struct RunState {
     return {model, settings, selection, diagnostics, environment, source.data, &channels_last_inputs, progress};
   }
   pass::PlanContext plan_context() {
-    const ir::Model* reference = calibrated ? &*calibrated : nullptr;
-    return {model,  settings,  selection, plan,    diagnostics, environment,
-            source, reference, &tuning,   &replan, &measured,   progress};
+    return {model,  settings,         selection, plan,    diagnostics, environment,
+            source, calibrated.get(), &tuning,   &replan, &measured,   progress};
   }
   pass::RestructureContext restructure_context() { return {model, settings, selection, plan, diagnostics}; }
   pass::QdqContext qdq_context() {

@@ -134,7 +134,8 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
 
 Result<Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
                                  const exec::Environment& environment, const calib::DataReader* data) {
-  Judgement judgement{.environment = environment};
+  Judgement judgement;
+  judgement.environment = environment;
   judgement.data = data;
   judgement.collapse = collapsed_cosine(settings);
   if (settings.tool.verify_samples) judgement.samples = static_cast<size_t>(*settings.tool.verify_samples);

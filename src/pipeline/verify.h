@@ -26,7 +26,7 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
 
 /// On what a result is judged, and how strictly. Of each output the worst sample counts.
 struct Judgement {
-  const exec::Environment& environment;     ///< of the sessions that run the models
+  exec::Environment environment = {};       ///< of the sessions that run the models
   const calib::DataReader* data = nullptr;  ///< null: there are no samples
   size_t samples = 8;                       ///< evenly spread over the data
   double collapse = 0;                      ///< a cosine below is a warning

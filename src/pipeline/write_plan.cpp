@@ -180,9 +180,8 @@ Result<ir::GraphPtr> quantized_body(RunState& outer, const ir::Node& node, const
   const BodyReader samples(recorder.calls(body), fed_values(made));
   config::Settings settings = for_bodies(outer.settings);
   if (samples.size() == 0) settings.selection.weights_only = true;
-  Diagnostics diagnostics;
-  QQ_RETURN_IF_ERROR(onnx_io::infer_types(made.model, diagnostics));
-  RunState state{made.model, settings, diagnostics, outer.environment};
+  RunState state{.model = std::move(made.model), .settings = std::move(settings), .environment = outer.environment};
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(state.model, state.diagnostics));
   if (samples.size() > 0) state.source.data = &samples;
   state.progress = outer.progress;
   RunnerOptions options;
@@ -192,6 +191,7 @@ Result<ir::GraphPtr> quantized_body(RunState& outer, const ir::Node& node, const
   QQ_RETURN_IF_ERROR(run_passes(state, {.from = pass::Phase::kMark, .until = pass::Phase::kWrite}, times, options));
   QQ_RETURN_IF_ERROR(write_plan(state, times, options));
   if (!has_written(times)) return ir::GraphPtr();
+  made.model = std::move(state.model);
   for (const auto& [domain, version] : made.model.opsets) {
     if (outer.model.opset(domain) == 0) outer.model.set_opset(domain, version);
   }

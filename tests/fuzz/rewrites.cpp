@@ -86,13 +86,11 @@ void run_rewrites(const uint8_t* data, size_t size) {
   if (!inputs) return;
   const auto before = run_limited(job.value().model, *inputs);
   if (!before) return;
-  pipeline::RunState state{.model = job.value().model,
-                           .settings = job.value().settings,
-                           .diagnostics = diagnostics,
-                           .environment = job.value().environment};
+  pipeline::RunState state;
+  pipeline::begin(state, job.value());
   std::vector<PassTime> times;
   if (!pipeline::run_passes(state, {.until = pass::Phase::kMark}, times, {}).ok()) return;
-  const auto after = run_limited(job.value().model, *inputs);
+  const auto after = run_limited(state.model, *inputs);
   QQ_CHECK(after && after->size() == before->size());
   for (size_t i = 0; i < after->size(); ++i) {
     if ((*before)[i].is_tensor()) compare((*before)[i].tensor, (*after)[i].tensor);

@@ -59,7 +59,7 @@ struct Finetuning {
       if (!info.enabled(bench.settings)) continue;
       EXPECT_TRUE(pipeline::run_pass(bench.context, info.run).ok()) << info.name;
     }
-    bench.context.calibrated = original;
+    bench.context.calibrated = std::make_shared<const ir::Model>(original);
   }
   static std::vector<std::string> with_defaults(std::vector<std::string> sets) {
     sets.insert(sets.begin(), "FastFinetune.NumIterations=200");
@@ -73,15 +73,9 @@ struct Finetuning {
     return text;
   }
   ir::Model quantized() {
-    ir::Model model = bench.model;
-    pipeline::RunState inner{.model = model,
-                             .settings = bench.settings,
-                             .diagnostics = bench.diagnostics,
-                             .environment = bench.environment,
-                             .selection = bench.context.selection,
-                             .plan = bench.context.plan};
+    pipeline::RunState inner = bench.context;
     EXPECT_TRUE(pipeline::run_pass(inner, qdq::write_qdq).ok());
-    return model;
+    return inner.model;
   }
   double error() { return output_difference(original, quantized(), samples).square; }
 

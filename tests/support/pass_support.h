@@ -85,16 +85,13 @@ inline const ir::Node& node_of(const ir::Graph& graph, const std::string& op) {
 }
 
 struct PassBench {
-  ir::Model model;
-  config::Settings settings;
-  Diagnostics diagnostics;
-  exec::Environment environment;
   pipeline::RunState context;
+  ir::Model& model = context.model;
+  config::Settings& settings = context.settings;
+  Diagnostics& diagnostics = context.diagnostics;
 
   explicit PassBench(ir::Model made, config::Settings chosen = settings_for("A8W8"))
-      : model(std::move(made)),
-        settings(std::move(chosen)),
-        context{.model = model, .settings = settings, .diagnostics = diagnostics, .environment = environment} {}
+      : context{.model = std::move(made), .settings = std::move(chosen)} {}
   explicit PassBench(const std::string& body, int opset = 17) : PassBench(model_of(body, opset)) {}
   PassBench(const PassBench&) = delete;
 

@@ -25,11 +25,12 @@ struct ConfigArgs {
 };
 
 /// What `config check --model` checks beside the settings: names that match no node of the model.
-Status check_names(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics) {
-  const exec::Environment none;  // selecting nodes runs no model
-  pipeline::RunState state{.model = model, .settings = settings, .diagnostics = diagnostics, .environment = none};
+Status check_names(const ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics) {
+  pipeline::RunState state{.model = model, .settings = settings};
   std::vector<PassTime> times;
-  return pipeline::run_passes(state, {.until = pass::Phase::kConvert}, times, {});
+  const Status status = pipeline::run_passes(state, {.until = pass::Phase::kConvert}, times, {});
+  diagnostics.add(state.diagnostics);
+  return status;
 }
 
 std::string line_of(const Diagnostic& one) {

@@ -3,7 +3,7 @@
 #include "pipeline/output_kinds.h"
 
 #include "pipeline/compare.h"
-#include "pipeline/part_plans.h"
+#include "pipeline/trial.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pipeline {

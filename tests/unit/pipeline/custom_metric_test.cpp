@@ -48,8 +48,7 @@ class JudgeByMetricTest : public ::testing::Test {
   ir::Model float_ = test::model_of("g (float[2] x) => (float[2] y) { y = Relu (x) }");
   ir::Model other_ = test::model_of("g (float[2] x) => (float[2] y) { n = Neg (x) y = Relu (n) }");
   test::RandomSamples samples_{float_.graph, 20};
-  exec::Environment environment_;
-  Judgement judgement_{.environment = environment_, .data = &samples_, .samples = 4, .collapse = 0, .required = {}};
+  Judgement judgement_{.data = &samples_, .samples = 4, .collapse = 0, .required = {}};
   QuantizeRequest request_;
   QuantizeReport report_;
 };

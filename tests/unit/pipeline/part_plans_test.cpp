@@ -99,7 +99,7 @@ TEST(PartPlansTest, AllPartsAreTheWholePlanAndNoneIsTheFloatModel) {
   EXPECT_NEAR(none.cosine, 1, 1e-12);
   EXPECT_TRUE(std::isfinite(one.sqnr_db));
   run.run({.from = pass::Phase::kRestructure, .until = pass::Phase::kWrite});
-  const Agreement planned = run_plan(run.bench.context, *run.expected).value();
+  const Agreement planned = judge_plan(run.bench.context, *run.expected).value();
   EXPECT_EQ(whole.cosine, planned.cosine);
   EXPECT_EQ(whole.sqnr_db, planned.sqnr_db);
 }
@@ -133,15 +133,16 @@ TEST(RescueTest, BetterHasAFifthLessNoiseAndNoSmallerCosine) {
 
 TEST(RescueTest, RemediesChangeSettingsAndSelection) {
   CalibratedRun run({"TensorQuantOverrides={r: [{quant_type: QuantType.QInt8}]}"});
-  config::Settings settings = run.bench.settings;
-  plan::Selection selection = run.bench.context.selection;
-  const ir::Graph& graph = run.bench.graph();
+  RunState trial = trial_before_mark(run.bench.context);
+  const config::Settings& settings = trial.settings;
+  plan::Selection& selection = trial.selection;
+  const ir::Graph& graph = trial.graph();
   Remedies remedies;
   EXPECT_TRUE(remedies.empty());
   remedies.in_16_bits = run.named({"act", "product"});
   remedies.left_float = run.named({"pool"});
   EXPECT_FALSE(remedies.empty());
-  apply(remedies, graph, settings, selection);
+  apply(remedies, trial);
   EXPECT_EQ(selection.left_float, run.named({"pool"}));
   EXPECT_FALSE(settings.formats.per_channel || settings.tool.rounding);
   std::string widened;
@@ -149,13 +150,13 @@ TEST(RescueTest, RemediesChangeSettingsAndSelection) {
     if (made.type == config::DataType::kInt16) widened += graph.value(value).name + " ";
   }
   EXPECT_EQ(widened, "c s y ") << "r has a type of its own, weights stay";
-  apply({.rounding = "compensated", .channel_scales = true, .in_16_bits = {}, .left_float = {}}, graph, settings,
-        selection);
+  apply({.rounding = "compensated", .channel_scales = true, .in_16_bits = {}, .left_float = {}}, trial);
+  EXPECT_FALSE(run.bench.settings.formats.per_channel) << "a trial changed the run";
   EXPECT_TRUE(settings.formats.per_channel);
   EXPECT_EQ(settings.tool.rounding, "compensated");
-  settings.formats.activation_type = config::DataType::kUInt8;
+  trial.settings.formats.activation_type = config::DataType::kUInt8;
   selection.overrides.clear();
-  apply(remedies, graph, settings, selection);
+  apply(remedies, trial);
   EXPECT_EQ(selection.overrides.at(graph.find("y")).type, config::DataType::kUInt16);
 }
 
@@ -216,7 +217,7 @@ TEST(FloatRemediesTest, AreOpenWhereTheyChangeSomethingThatNobodyAskedFor) {
                 row.node, " y = Conv (m, w) }")),
         test::settings_for(row.preset, row.sets));
     bench.run(planning::select_nodes);
-    bench.context.calibrated = bench.model;
+    bench.context.calibrated = std::make_shared<const ir::Model>(bench.model);
     std::vector<std::string> open;
     for (const FloatRemedy& remedy : float_remedies()) {
       if (remedy.is_open(bench.context, bench.graph())) open.emplace_back(remedy.setting);

@@ -26,7 +26,7 @@ struct WholeRun {
     for (const PassInfo& pass : pipeline::all_passes()) {
       if (pass.phase == Phase::kCalibrate && original.graph.node_count() == 0) {
         original = bench.model;
-        bench.context.calibrated = original;
+        bench.context.calibrated = std::make_shared<const ir::Model>(original);
       }
       if (!pass.enabled(bench.settings)) continue;
       names.push_back(pass.name);

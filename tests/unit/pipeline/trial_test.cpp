@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An attempt of a rescue uses what calibration measured, and reports what calibration found.
-#include "pipeline/remedies.h"
+// A trial uses what calibration measured, and reports what calibration found.
+#include "pipeline/trial.h"
 
 #include <gtest/gtest.h>
 
@@ -36,23 +36,22 @@ std::vector<std::string> non_finite_of(const Diagnostics& diagnostics) {
   return found;
 }
 
-TEST(RescueAttemptTest, ReportsWhatCalibrationFoundInTheSamples) {
+TEST(TrialTest, ReportsWhatCalibrationFoundInTheSamples) {
   test::PassBench bench(test::model_of("g (float[4] x) => (float[4] y) { l = Log (x) y = Mul (l, l) }"),
                         test::settings_for("A8W8", {"QuantizeAllOpTypes=true"}));
   const NegativeSample samples;
   bench.context.source.data = &samples;
   std::vector<PassTime> times;
   ASSERT_TRUE(run_passes(bench.context, {.until = pass::Phase::kMark}, times, {}).ok());
-  const Diagnostics before_plan = bench.diagnostics;
   ASSERT_TRUE(
       run_passes(bench.context, {.from = pass::Phase::kMark, .until = pass::Phase::kRestructure}, times, {}).ok());
   const std::vector<std::string> found = non_finite_of(bench.diagnostics);
   ASSERT_EQ(found.size(), 2u) << "of l and of y";
   const size_t reads = samples.reads();
 
-  Attempt attempt(bench.context, before_plan, {});
-  ASSERT_TRUE(attempt.plan(pass::Phase::kRestructure).ok());
-  EXPECT_EQ(non_finite_of(attempt.diagnostics), found);
+  RunState trial = trial_before_mark(bench.context);
+  ASSERT_TRUE(run_passes(trial, {.from = pass::Phase::kMark, .until = pass::Phase::kRestructure}, times, {}).ok());
+  EXPECT_EQ(non_finite_of(trial.diagnostics), found);
   EXPECT_EQ(samples.reads(), reads) << "nothing is measured again";
 }
 
