@@ -10,6 +10,7 @@
 #include "base/diagnostics.h"
 #include "base/strings.h"
 #include "calib/data_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "metrics/array_metrics.h"
 #include "quarkq/evaluate.h"

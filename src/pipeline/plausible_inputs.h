@@ -7,6 +7,7 @@
 
 #include "base/diagnostics.h"
 #include "calib/observed_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "quarkq/quantize.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "calib/data_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
 #include "metrics/metric_table.h"

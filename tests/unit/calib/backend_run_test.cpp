@@ -44,7 +44,7 @@ struct Record {
 class FakeSession : public exec::BackendSession {
  public:
   FakeSession(const ir::Model& model, const std::vector<ir::ValueId>& wanted, Record& record)
-      : session_(model, {.fetches = wanted, .taps = {}}), record_(record) {}
+      : session_(model, {}, {.fetches = wanted, .taps = {}}), record_(record) {}
   Result<const std::vector<ir::Tensor>*> run(std::span<const ir::Tensor> inputs) override {
     if (record_.runs++ == record_.fails_at) return unsupported("no such kernel");
     return session_.run(inputs);

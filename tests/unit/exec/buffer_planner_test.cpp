@@ -74,10 +74,10 @@ TEST(BufferPlannerTest, ValuesThatAreReadLaterAreNotOverwritten) {
   EXPECT_EQ(buffers.plan().piece_slots, (Slots{{1}, {2}, {4}}));
 }
 
-TEST(BufferPlannerTest, ObservedValuesAreNotOverwritten) {
+TEST(BufferPlannerTest, ValuesThatAreObservedLateAreNotOverwritten) {
   Buffers buffers = chain();
   buffers.in_place = {{1, 2, 1}};
-  buffers.tap(1, 0);
+  buffers.tap(1, 1);
   EXPECT_EQ(buffers.plan().piece_slots, (Slots{{1}, {2}}));
 }
 

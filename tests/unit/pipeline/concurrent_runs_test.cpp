@@ -104,7 +104,7 @@ void expect_as_alone(const std::vector<QuantizeRequest>& requests) {
 }
 
 TEST(ConcurrentRunsTest, ThreadsAndCeilingsDoNotReachTheOtherRun) {
-  expect_as_alone({digits(1, "CalibrateMethod=Percentile", 0), digits(3, "CalibrateMethod=MinMax", 1)});
+  expect_as_alone({digits(1, "calibrate_method=Percentile", 0), digits(3, "calibrate_method=MinMax", 1)});
 }
 
 TEST(ConcurrentRunsTest, BackendsDoNotReachTheOtherRun) {
