@@ -35,6 +35,7 @@ struct CalibrateRequest {
   std::string calib_folder;           ///< Folder of samples; empty: the folder of the config.
   Shard shard;
   int threads = 0;                                ///< Number of threads; 0: one per free core.
+  int64_t memory_ceiling = 0;                     ///< See QuantizeRequest.
   std::function<bool(const Progress&)> progress;  ///< Returns false to interrupt the run; may be empty.
   FailureSink on_failure;                         ///< May be empty.
 };
@@ -91,6 +92,7 @@ struct AnalyzeRequest {
   double most_block_macs = 0.2;                   ///< Upper bound on the share of the multiply-accumulates in one
                                                   ///< block, 0 to 1.
   int threads = 0;                                ///< Number of threads; 0: one per free core.
+  int64_t memory_ceiling = 0;                     ///< See QuantizeRequest.
   std::function<bool(const Progress&)> progress;  ///< Returns false to interrupt the run; may be empty.
   FailureSink on_failure;                         ///< May be empty.
 };

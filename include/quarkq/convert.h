@@ -29,6 +29,7 @@ struct ConvertRequest {
   bool strict = false;         ///< Fail if a pass changes nothing or skips a node that it applies to.
   bool external_data = false;  ///< Store weights in "<file name>.data" next to the model.
   int threads = 0;             ///< Number of threads; 0: one per free core.
+  int64_t memory_ceiling = 0;  ///< See QuantizeRequest.
 };
 
 /// A node that a pass left unchanged, and the reason.
@@ -77,6 +78,7 @@ struct ImportRequest {
   bool to_float = false;              ///< Remove the Q/DQ nodes. This is the default for targets that accept float
                                       ///< models.
   int threads = 0;                    ///< Number of threads; 0: one per free core.
+  int64_t memory_ceiling = 0;         ///< See QuantizeRequest.
 };
 
 struct ImportReport {
@@ -117,6 +119,7 @@ struct OptimizeRequest {
                                         ///< run.
   std::string dump_after;               ///< Name of a pass; empty: no dump.
   int threads = 0;                      ///< Number of threads; 0: one per free core.
+  int64_t memory_ceiling = 0;           ///< See QuantizeRequest.
 };
 
 struct OptimizeReport {

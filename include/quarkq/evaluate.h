@@ -27,11 +27,12 @@ struct RunRequest {
                               ///< several outputs.
   /// Receives the results of each sample instead of writing files to `output_folder`. A returned error ends the run.
   std::function<Status(const std::string& sample, const std::vector<SampleTensor>& results)> on_result;
-  int threads = 0;         ///< Number of threads; 0: one per free core.
-  size_t limit = 0;        ///< Number of samples to run, from the first; 0: all.
-  int64_t max_memory = 0;  ///< Upper bound in bytes for intermediate values and results; 0: the memory of the machine
-                           ///< or container.
-  int repeat = 1;          ///< Number of runs per sample, for timing. The results do not change.
+  int threads = 0;             ///< Number of threads; 0: one per free core.
+  int64_t memory_ceiling = 0;  ///< See QuantizeRequest.
+  size_t limit = 0;            ///< Number of samples to run, from the first; 0: all.
+  int64_t max_memory = 0;      ///< Upper bound in bytes for intermediate values and results; 0: the memory of the
+                               ///< machine or container.
+  int repeat = 1;              ///< Number of runs per sample, for timing. The results do not change.
   std::function<bool(const Progress&)> progress;
 };
 
@@ -127,6 +128,7 @@ struct EvaluateModelsRequest {
   AccuracyRequest accuracy = {};
   Metric metric = {};  ///< Metric of the caller, reported as its mean; may be empty.
   int threads = 0;
+  int64_t memory_ceiling = 0;  ///< See QuantizeRequest.
   EvaluateProgress progress = {};
 };
 
@@ -194,6 +196,7 @@ struct ScoreRequest {
   size_t limit = 0;                        ///< Number of samples, from the first; 0: all.
   MetricRequest metric = {};
   int threads = 0;
+  int64_t memory_ceiling = 0;  ///< See QuantizeRequest.
   EvaluateProgress progress = {};
 };
 

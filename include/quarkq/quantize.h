@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 // quantize(): float ONNX model in, quantized ONNX model out.
+//
+// Several threads may call functions of this library at the same time. The request specifies everything that a run
+// depends on: backend, operators, threads and memory ceiling of one run do not affect other runs, and concurrent runs
+// do not change a byte of a result. Each run sets the number of OpenMP threads of the calling thread. A memory ceiling
+// applies to the whole process, so concurrent runs share it.
 #pragma once
 
 #include <cstddef>
@@ -72,10 +77,13 @@ struct QuantizeRequest {
   SampleSource sample_source;              ///< Calibration samples in memory; replaces the folder.
   std::string statistics_path;             ///< File written by calibrate() or merge_statistics(); replaces the samples.
   int threads = 0;                         ///< Number of threads; 0: one per free core.
-  std::string eval_folder;                 ///< Folder of the samples for the comparison; empty: the calibration
-                                           ///< samples.
-  SampleSource eval_source;                ///< Samples for the comparison in memory.
-  Metric metric;                           ///< Computed on the compared samples; may be empty.
+  /// Upper bound on the resident memory of the whole process, in bytes; 0: no bound. Models then run segment by
+  /// segment, and values between segments are stored in temporary files (docs/large-models.md). Results do not change
+  /// by a byte. A run that needs more memory in spite of this is not rejected.
+  int64_t memory_ceiling = 0;
+  std::string eval_folder;   ///< Folder of the samples for the comparison; empty: the calibration samples.
+  SampleSource eval_source;  ///< Samples for the comparison in memory.
+  Metric metric;             ///< Computed on the compared samples; may be empty.
   /// "cos>=0.99" applies to the worst sample, "metric>=0.9" to the mean of `metric`. If a requirement is missed, the
   /// run fails with kQualityGate and writes nothing.
   std::vector<std::string> requirements;

@@ -81,10 +81,4 @@ class [[nodiscard]] Result {
   std::variant<T, Status> state_;
 };
 
-/// Limits the resident memory of the whole process to about `bytes` for runs that start after the call; 0 removes the
-/// limit. Models then run segment by segment, and values between segments are stored in temporary files
-/// (docs/large-models.md). Results do not change by a byte. A run that needs more memory in spite of this is not
-/// rejected.
-void set_memory_ceiling(int64_t bytes);
-
 }  // namespace quarkq

@@ -35,6 +35,7 @@ struct TuneRequest {
   /// "<output>.tune", which is removed at the end.
   std::string state_folder;
   int threads = 0;
+  int64_t memory_ceiling = 0;                     ///< See QuantizeRequest.
   std::function<bool(const Progress&)> progress;  ///< Returns false to interrupt the run; may be empty.
 };
 

@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "numeric/element_type.h"
 
 namespace quarkq::calib {

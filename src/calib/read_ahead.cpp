@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "exec/resources.h"
 
 namespace quarkq::calib {
 
@@ -26,16 +25,17 @@ double program_bytes(const ir::Graph& graph) {
 }
 
 /// Below a ceiling a quarter of what is left: programs of which several fit are not split into segments then.
-double extra_bytes() {
-  if (!exec::has_memory_ceiling()) return kExtraBytes;
-  return std::min(kExtraBytes, static_cast<double>(exec::memory_left()) / 4);
+double extra_bytes(const exec::Environment& environment) {
+  if (!environment.has_memory_ceiling()) return kExtraBytes;
+  return std::min(kExtraBytes, static_cast<double>(environment.memory_left()) / 4);
 }
 
 }  // namespace
 
-size_t worthwhile_programs(const ir::Graph& graph, size_t samples, size_t least_each) {
-  const auto threads = static_cast<size_t>(exec::independent_threads());
-  const auto affordable = 1 + static_cast<size_t>(extra_bytes() / program_bytes(graph));
+size_t worthwhile_programs(const ir::Graph& graph, const exec::Environment& environment, size_t samples,
+                           size_t least_each) {
+  const auto threads = static_cast<size_t>(environment.independent_threads());
+  const auto affordable = 1 + static_cast<size_t>(extra_bytes(environment) / program_bytes(graph));
   return std::max(size_t{1}, std::min({threads, samples / least_each, affordable}));
 }
 

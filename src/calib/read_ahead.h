@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "calib/data_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 
 namespace quarkq::calib {
 
 /// Returns the number of programs for `samples` samples, each using a part of the threads: this avoids waiting inside
 /// operators, but each program needs its own weights. Each runs at least `least_each` samples. Returns at least 1.
-size_t worthwhile_programs(const ir::Graph& graph, size_t samples, size_t least_each);
+size_t worthwhile_programs(const ir::Graph& graph, const exec::Environment& environment, size_t samples,
+                           size_t least_each);
 
 class ReadAhead {
  public:

@@ -12,25 +12,24 @@
 #include "calib/data_reader.h"
 #include "calib/read_ahead.h"
 #include "exec/layout.h"
-#include "exec/resources.h"
 #include "numeric/element_type.h"
 
 namespace quarkq::calib {
 
-Status run_all(const ir::Model& model, exec::SessionOptions options, const DataReader& samples,
-               const std::string& purpose,
+Status run_all(const ir::Model& model, const exec::Environment& environment, exec::SessionOptions options,
+               const AllSamples& samples,
                const std::function<Status(size_t sample, const std::vector<ir::Tensor>& results)>& results) {
-  exec::Session session(model, std::move(options));
-  std::vector<std::string> names(samples.size());
+  exec::Session session(model, environment, std::move(options));
+  std::vector<std::string> names(samples.data.size());
   exec::SampleSet set;
-  set.count = samples.size();
+  set.count = samples.data.size();
   set.inputs = [&](size_t i) -> Result<std::vector<ir::Tensor>> {
-    QQ_TRY(Sample sample, samples.read(i));
+    QQ_TRY(Sample sample, samples.data.read(i));
     names[i] = std::move(sample.name);
     return std::move(sample.inputs);
   };
   set.results = results;
-  set.label = [&](size_t i) { return cat(purpose, ", sample ", names[i]); };
+  set.label = [&](size_t i) { return cat(samples.purpose, ", sample ", names[i]); };
   return session.run_samples(set);
 }
 
@@ -42,7 +41,9 @@ constexpr size_t kLeastSamplesEach = 8;  // fewer are run before another program
 constexpr int64_t kShareOfMemory = 4;    // a quarter for what a backend returns, beside its model and values
 
 /// Below a ceiling on memory samples, which may be large images, do not wait in it.
-size_t samples_ahead() { return exec::has_memory_ceiling() ? 1 : kSamplesAhead; }
+size_t samples_ahead(const exec::Environment& environment) {
+  return environment.has_memory_ceiling() ? 1 : kSamplesAhead;
+}
 
 /// thinned() of the values in ONNX order, without moving the others there.
 std::vector<float> thinned_view(const exec::TensorView& view) {
@@ -144,8 +145,10 @@ int64_t bytes_of(const ir::ValueType& type) {
 }
 
 /// A backend returns all tensors of a sample at once: in parts that fit into memory, at least one tensor each.
-std::vector<std::vector<ir::ValueId>> parts_of(const ir::Graph& graph, const std::vector<ir::ValueId>& tensors) {
-  const int64_t most = (exec::has_memory_ceiling() ? exec::memory_left() : exec::allowed_memory(0)) / kShareOfMemory;
+std::vector<std::vector<ir::ValueId>> parts_of(const ir::Graph& graph, const std::vector<ir::ValueId>& tensors,
+                                               const exec::Environment& environment) {
+  const int64_t left = environment.has_memory_ceiling() ? environment.memory_left() : exec::allowed_memory(0);
+  const int64_t most = left / kShareOfMemory;
   std::vector<std::vector<ir::ValueId>> parts(1);
   int64_t bytes = 0;
   for (const ir::ValueId tensor : tensors) {
@@ -174,8 +177,8 @@ Status hand_over(const std::vector<ir::ValueId>& values, const std::vector<ir::T
 /// Distributes the samples one by one to several threads.
 class SampleRun::Feed {
  public:
-  Feed(const DataReader& reader, const SampleRunOptions& options)
-      : options_(options), ahead_(reader, options.samples, kReadingThreads, samples_ahead()) {}
+  Feed(const DataReader& reader, const exec::Environment& environment, const SampleRunOptions& options)
+      : options_(options), ahead_(reader, options.samples, kReadingThreads, samples_ahead(environment)) {}
 
   /// The next sample's number; nothing when there is none left, or one failed.
   std::optional<size_t> next(Sample& sample) {
@@ -264,21 +267,25 @@ class SampleRun::Worker {
   TapAdapter adapter_;
 };
 
-SampleRun::SampleRun(const ir::Model& model, const DataReader& reader, SampleRunOptions options)
-    : model_(model), reader_(reader), options_(with_samples(std::move(options), reader.size())) {}
+SampleRun::SampleRun(const ir::Model& model, const DataReader& reader, const exec::Environment& environment,
+                     SampleRunOptions options)
+    : model_(model),
+      reader_(reader),
+      environment_(environment),
+      options_(with_samples(std::move(options), reader.size())) {}
 
 SampleRun::~SampleRun() = default;
 
 size_t SampleRun::worthwhile_sinks() const {
   if (options_.backend != nullptr) return 1;  // it has threads of its own
-  return worthwhile_programs(model_.graph, options_.samples.size(), kLeastSamplesEach);
+  return worthwhile_programs(model_.graph, environment_, options_.samples.size(), kLeastSamplesEach);
 }
 
 Status SampleRun::pass(SampleSink& sink) {
   if (options_.samples.empty()) return bad_data("there are no calibration samples");
   if (options_.backend != nullptr) return backend_pass(sink);
-  if (session_ == nullptr) session_ = std::make_unique<exec::Session>(model_, tapping(options_.tensors));
-  Feed feed(reader_, options_);
+  if (session_ == nullptr) session_ = std::make_unique<exec::Session>(model_, environment_, tapping(options_.tensors));
+  Feed feed(reader_, environment_, options_);
   TapAdapter adapter(model_.graph, options_.order, sink);
   const std::vector<InputSpec> inputs = input_specs(model_.graph);
   std::vector<std::string> names;
@@ -304,7 +311,7 @@ Status SampleRun::pass(SampleSink& sink) {
 
 /// All samples for each part of the tensors.
 Status SampleRun::backend_pass(SampleSink& sink) {
-  if (parts_.empty()) parts_ = parts_of(model_.graph, options_.tensors);
+  if (parts_.empty()) parts_ = parts_of(model_.graph, options_.tensors, environment_);
   const std::vector<InputSpec> inputs = input_specs(model_.graph);
   const size_t count = options_.samples.size();
   TapAdapter adapter(model_.graph, options_.order, sink);
@@ -313,7 +320,7 @@ Status SampleRun::backend_pass(SampleSink& sink) {
       backend_session_.reset();  // before the next one takes memory
       QQ_TRY(backend_session_, options_.backend->open(model_, parts_[part]));
     }
-    Feed feed(reader_, options_);
+    Feed feed(reader_, environment_, options_);
     for (size_t i = 0; i < count; ++i) {
       Sample sample;
       if (!feed.next(sample)) return feed.failure();
@@ -334,11 +341,11 @@ Status SampleRun::pass(const std::vector<SampleSink*>& sinks) {
   if (sinks.size() < 2 || options_.samples.empty() || options_.backend != nullptr) return pass(*sinks[0]);
   const int threads = omp_get_max_threads();
   const int each = std::max(1, threads / static_cast<int>(sinks.size()));
-  Feed feed(reader_, options_);
+  Feed feed(reader_, environment_, options_);
   // Threads are counted when a program is compiled, so that is done inside the thread that runs it.
   auto work = [&](SampleSink* sink) {
     omp_set_num_threads(each);
-    exec::Session session(model_, tapping(options_.tensors));
+    exec::Session session(model_, environment_, tapping(options_.tensors));
     Worker worker(session, model_.graph, options_, *sink);
     while (worker.run_one(feed)) {
     }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "calib/data_reader.h"
-#include "exec/backend.h"
 #include "exec/session.h"
 
 namespace quarkq::calib {
@@ -31,10 +30,16 @@ inline std::vector<float> thinned(std::span<const float> values) {
   return kept;
 }
 
+/// All samples of a reader, and the purpose of running them. Errors read "PURPOSE, sample NAME: ...".
+struct AllSamples {
+  const DataReader& data;
+  std::string purpose;
+};
+
 /// `results` receives the values fetched by `options`, once per sample, in order. Under a memory ceiling the model runs
-/// segment by segment. `purpose` is for errors, which read "PURPOSE, sample NAME: ...".
-Status run_all(const ir::Model& model, exec::SessionOptions options, const DataReader& samples,
-               const std::string& purpose,
+/// segment by segment.
+Status run_all(const ir::Model& model, const exec::Environment& environment, exec::SessionOptions options,
+               const AllSamples& samples,
                const std::function<Status(size_t sample, const std::vector<ir::Tensor>& results)>& results);
 
 /// Receives the tapped tensors.
@@ -66,7 +71,8 @@ struct SampleRunOptions {
 class SampleRun {
  public:
   /// `model` and `reader` must outlive the run.
-  SampleRun(const ir::Model& model, const DataReader& reader, SampleRunOptions options);
+  SampleRun(const ir::Model& model, const DataReader& reader, const exec::Environment& environment,
+            SampleRunOptions options);
   ~SampleRun();
   SampleRun(const SampleRun&) = delete;
 
@@ -90,6 +96,7 @@ class SampleRun {
 
   const ir::Model& model_;
   const DataReader& reader_;
+  const exec::Environment environment_;
   SampleRunOptions options_;
   std::unique_ptr<exec::Session> session_;                 ///< Session of in-order passes, reused in later passes.
   std::vector<std::vector<ir::ValueId>> parts_;            ///< The tensors that a backend returns together.

@@ -81,20 +81,22 @@ std::vector<size_t> spread_samples(size_t size, size_t count) {
 }
 
 Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepare prepare,
-                                              const calib::DataReader& data, size_t samples) {
+                                              const exec::Environment& environment, const calib::DataReader& data,
+                                              size_t samples) {
   std::vector<size_t> first(std::min(samples, data.size()));
   std::iota(first.begin(), first.end(), size_t{0});
-  return make(reference, prepare, data, std::move(first));
+  return make(reference, prepare, {data, environment, std::move(first)});
 }
 
-Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepare prepare,
-                                              const calib::DataReader& data, std::vector<size_t> numbers,
+Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepare prepare, const ChosenSamples& chosen,
                                               const ExpectedOutputs* known) {
+  const calib::DataReader& data = chosen.data;
+  std::vector<size_t> numbers = chosen.numbers;
   ir::Model model = reference;  // shares the weights
   Diagnostics ignored;
   const bool is_known = known != nullptr && std::ranges::all_of(numbers, [&](size_t n) { return known->has(n); });
   if (!is_known && prepare != nullptr) QQ_RETURN_IF_ERROR(prepare(model, ignored));
-  ModelRunner runner(model, numbers.size());
+  ModelRunner runner(model, chosen.environment, numbers.size());
   std::vector<calib::Sample> samples(numbers.size());
   std::vector<std::vector<ir::Tensor>> results(numbers.size());
   std::vector<size_t> open;  // those that are run
@@ -112,6 +114,7 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepar
     });
   };
   ExpectedOutputs expected;
+  expected.environment_ = chosen.environment;
   expected.data_ = &data;
   expected.prepare_ = prepare;
   const auto keep = [&](size_t i) -> Status {
@@ -138,6 +141,7 @@ bool ExpectedOutputs::has(size_t number) const { return std::ranges::find(number
 
 ExpectedOutputs ExpectedOutputs::part(const std::vector<size_t>& places) const {
   ExpectedOutputs some;
+  some.environment_ = environment_;
   some.data_ = data_;
   some.prepare_ = prepare_;
   for (const size_t place : places) some.take(*this, numbers_[place]);
@@ -272,7 +276,7 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
     return Status();
   };
   const auto read = [&](size_t sample) { return inputs(sample); };
-  QQ_RETURN_IF_ERROR(ModelRunner(model, samples_.size()).run(0, samples_.size(), read, judge));
+  QQ_RETURN_IF_ERROR(ModelRunner(model, environment_, samples_.size()).run(0, samples_.size(), read, judge));
   std::vector<OutputSums> agreements(outputs_.size()), near_zero(outputs_.size());
   std::vector<numeric::PairSums> minor_sums(outputs_.size());
   std::vector<Choices> choices(outputs_.size());

@@ -34,14 +34,14 @@ using SampleResultSink = std::function<void(const SampleResult&)>;
 class ExpectedOutputs {
  public:
   /// Runs `reference` on the first `samples` of the data, which outlives the outputs. `prepare` is applied to a copy of
-  /// it, and of each model that it is compared with.
-  static Result<ExpectedOutputs> make(const ir::Model& reference, Prepare prepare, const calib::DataReader& data,
-                                      size_t samples);
-  /// Runs `reference` on the samples of these numbers; on fewer, evenly spread among them, when the outputs of all
-  /// would need too much memory.
+  /// it, and of each model that it is compared with. Compared models run in the same environment.
+  static Result<ExpectedOutputs> make(const ir::Model& reference, Prepare prepare, const exec::Environment& environment,
+                                      const calib::DataReader& data, size_t samples);
+  /// Runs `reference` on the chosen samples; on fewer, evenly spread among them, when the outputs of all would need too
+  /// much memory.
   /// `known`: outputs of the same model on the same data that need no run; may be null.
-  static Result<ExpectedOutputs> make(const ir::Model& reference, Prepare prepare, const calib::DataReader& data,
-                                      std::vector<size_t> numbers, const ExpectedOutputs* known = nullptr);
+  static Result<ExpectedOutputs> make(const ir::Model& reference, Prepare prepare, const ChosenSamples& chosen,
+                                      const ExpectedOutputs* known = nullptr);
 
   /// Runs `quantized` on the same samples. Outputs that are not floating point are skipped, and samples in which the
   /// shape of an output differs, with a warning ("shape-changed"). A sample on which both outputs are almost zero has
@@ -84,6 +84,7 @@ class ExpectedOutputs {
   /// Returns the median over the samples of the output's largest value, which one outlier does not change.
   double usual_magnitude(const Output& output) const;
 
+  exec::Environment environment_;
   const calib::DataReader* data_ = nullptr;
   Prepare prepare_ = nullptr;
   std::vector<size_t> numbers_;         ///< Numbers of the samples in the data.

@@ -37,9 +37,9 @@ std::string place_of(const calib::Sample& sample, const std::string& model) {
 
 }  // namespace
 
-ModelRunner::ModelRunner(const ir::Model& model, size_t samples)
-    : sessions_(calib::worthwhile_programs(model.graph, samples, kLeastSamplesEach)) {
-  for (auto& session : sessions_) session = std::make_unique<exec::Session>(model, exec::SessionOptions{});
+ModelRunner::ModelRunner(const ir::Model& model, const exec::Environment& environment, size_t samples)
+    : sessions_(calib::worthwhile_programs(model.graph, environment, samples, kLeastSamplesEach)) {
+  for (auto& session : sessions_) session = std::make_unique<exec::Session>(model, environment, exec::SessionOptions{});
 }
 
 Status ModelRunner::run(size_t begin, size_t end, const Inputs& inputs, const Results& results, const Label& label) {
@@ -84,7 +84,7 @@ Status ModelRunner::run(size_t begin, size_t end, const Inputs& inputs, const Re
 Status run_both(const ir::Model& first, const ir::Model& second, const PairedSamples& samples,
                 const std::function<Status(const PairedResults&)>& reduce) {
   const size_t count = samples.numbers.size();
-  ModelRunner first_runner(first, count), second_runner(second, count);
+  ModelRunner first_runner(first, samples.environment, count), second_runner(second, samples.environment, count);
   size_t at_once = 1;  // the first sample shows how much memory is needed
   for (size_t begin = 0, end = 0; begin < count; begin = end) {
     end = std::min(count, begin + at_once);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calib/data_reader.h"
+#include "exec/environment.h"
 #include "exec/session.h"
 #include "ir/graph.h"
 
@@ -19,6 +20,13 @@ using Tensors = std::vector<ir::Tensor>;
 /// Makes a model ready for the executor without changing its function. Null where it is ready already.
 using Prepare = Status (*)(ir::Model& model, Diagnostics& diagnostics);
 
+/// Some samples of `data`, and the environment in which models run on them.
+struct ChosenSamples {
+  const calib::DataReader& data;
+  const exec::Environment& environment;
+  std::vector<size_t> numbers;  ///< Numbers of the samples in `data`, in the order of the results.
+};
+
 class ModelRunner {
  public:
   /// Both are called once for each sample, from several threads at once, in any order; for one sample in this order.
@@ -27,7 +35,7 @@ class ModelRunner {
   using Label = std::function<std::string(size_t index)>;
 
   /// `model` must outlive the runner. `samples` is the number of samples in all calls of run().
-  ModelRunner(const ir::Model& model, size_t samples);
+  ModelRunner(const ir::Model& model, const exec::Environment& environment, size_t samples);
 
   /// Runs the samples in [begin, end). If several fail, returns the error of the lowest index. `label` names a sample
   /// in errors of the executor; may be empty.
@@ -40,6 +48,7 @@ class ModelRunner {
 /// The samples of run_both().
 struct PairedSamples {
   const calib::DataReader& data;
+  const exec::Environment& environment;           ///< Environment of the sessions of both models.
   std::vector<size_t> numbers;                    ///< Samples of `data`, in the order of the results.
   const calib::DataReader* fitted = nullptr;      ///< Samples as the second model accepts them; null: `data` itself.
   std::string first_name = {}, second_name = {};  ///< Names of the models for errors; may be empty.

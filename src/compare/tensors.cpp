@@ -43,16 +43,6 @@ class Keeper : public calib::SampleSink {
   std::map<ir::ValueId, std::vector<float>> values_;
 };
 
-Status listen(const ir::Model& model, const calib::DataReader& data, const std::vector<ir::ValueId>& tensors,
-              const std::vector<size_t>& samples, Keeper& keeper) {
-  calib::SampleRunOptions options;
-  options.tensors = tensors;
-  options.samples = samples;
-  options.order = calib::ValueOrder::kThinned;
-  options.allow_non_finite = true;
-  return calib::SampleRun(model, data, std::move(options)).pass(keeper);
-}
-
 /// What one of two models is listened to for.
 struct Listening {
   const ir::Model& model;
@@ -60,19 +50,26 @@ struct Listening {
   Keeper& keeper;
 };
 
+Status listen(const Listening& one, const ChosenSamples& samples) {
+  calib::SampleRunOptions options;
+  options.tensors = one.tensors;
+  options.samples = samples.numbers;
+  options.order = calib::ValueOrder::kThinned;
+  options.allow_non_finite = true;
+  return calib::SampleRun(one.model, samples.data, samples.environment, std::move(options)).pass(one.keeper);
+}
+
 /// Both at once, where there is memory for two programs.
-Status listen_to_both(const Listening& a, const Listening& b, const calib::DataReader& data,
-                      const std::vector<size_t>& samples) {
+Status listen_to_both(const Listening& a, const Listening& b, const ChosenSamples& samples) {
   const int threads = omp_get_max_threads();
-  if (calib::worthwhile_programs(b.model.graph, 2, 1) < 2) {
-    QQ_RETURN_IF_ERROR(listen(a.model, data, a.tensors, samples, a.keeper));
-    return listen(b.model, data, b.tensors, samples, b.keeper);
+  if (calib::worthwhile_programs(b.model.graph, samples.environment, 2, 1) < 2) {
+    QQ_RETURN_IF_ERROR(listen(a, samples));
+    return listen(b, samples);
   }
   std::array<Status, 2> found;
   on_threads(2, [&](size_t i) {
-    const Listening& one = i == 0 ? a : b;
     omp_set_num_threads(std::max(1, i == 0 ? threads - threads / 2 : threads / 2));
-    found[i] = listen(one.model, data, one.tensors, samples, one.keeper);
+    found[i] = listen(i == 0 ? a : b, samples);
   });
   return found[0].ok() ? found[1] : found[0];
 }
@@ -178,8 +175,7 @@ double least_after(const ir::Graph& graph, ir::ValueId value, const std::vector<
 }  // namespace
 
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& calibrated, const ir::Model& quantized,
-                                                     Prepare prepare, const calib::DataReader& data,
-                                                     const std::vector<size_t>& samples) {
+                                                     Prepare prepare, const ChosenSamples& samples) {
   ir::Model reference = calibrated, other = quantized;  // share the weights
   Diagnostics ignored;
   if (prepare != nullptr) {
@@ -201,8 +197,7 @@ Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& calibrated
     }
   }
   Keeper floats, codes;
-  QQ_RETURN_IF_ERROR(
-      listen_to_both({reference, heard_in_reference, floats}, {other, heard_in_other, codes}, data, samples));
+  QQ_RETURN_IF_ERROR(listen_to_both({reference, heard_in_reference, floats}, {other, heard_in_other, codes}, samples));
   std::vector<TensorAgreement> tensors;
   std::vector<std::optional<double>> found(reference.graph.value_count());
   std::vector<ir::ValueId> values;

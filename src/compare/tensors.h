@@ -12,12 +12,11 @@
 
 namespace quarkq::compare {
 
-/// Runs both models on the samples of these numbers with everything tapped; one sample shows where the signal drops.
+/// Runs both models on the chosen samples with everything tapped; one sample shows where the signal drops.
 /// Returns the tensors in the order of the nodes. `calibrated`: the float model as it was calibrated, so that tensors
 /// mean the same. `prepare`: applied to copies of both.
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& calibrated, const ir::Model& quantized,
-                                                     Prepare prepare, const calib::DataReader& data,
-                                                     const std::vector<size_t>& samples);
+                                                     Prepare prepare, const ChosenSamples& samples);
 
 /// Returns all tensors, the noisiest first.
 std::vector<TensorAgreement> noisiest_first(std::vector<TensorAgreement> tensors);

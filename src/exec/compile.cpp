@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "exec/compiler.h"
+#include "exec/environment.h"
 #include "exec/evaluation.h"
-#include "exec/resources.h"
+#include "ir/quantizing_ops.h"
 #include "ir/traversal.h"
 
 namespace quarkq::exec {
@@ -15,48 +16,76 @@ Result<Compiled> compile(const ir::Graph& graph, const std::map<std::string, int
   return Compiler(graph, opsets, request).compile();
 }
 
+namespace {
+
+std::vector<ir::ValueId> kept_values(const CompileRequest& request) {
+  std::vector<ir::ValueId> kept = request.fetches;
+  kept.insert(kept.end(), request.taps.begin(), request.taps.end());
+  return kept;
+}
+
+}  // namespace
+
+Compiler::Compiler(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, const CompileRequest& request)
+    : graph_(graph),
+      opsets_(opsets),
+      request_(request),
+      values_(graph, program_.steps_),
+      fuser_(graph, opsets, values_, kept_values(request)),
+      segmenter_(graph, request, values_),
+      done_(graph.node_count()),
+      tapped_(graph.value_count()) {
+  for (const ir::ValueId value : request.taps) tapped_[static_cast<size_t>(value.index)] = true;
+}
+
 Result<Compiled> Compiler::compile() {
-  tapped_.resize(graph_.value_count());
-  fetched_.resize(graph_.value_count());
-  for (const ir::ValueId value : request_.taps) tapped_[static_cast<size_t>(value.index)] = true;
-  for (const ir::ValueId value : request_.fetches) fetched_[static_cast<size_t>(value.index)] = true;
   QQ_RETURN_IF_ERROR(bind_feeds());
-  for (const ir::ValueId value : request_.opaque) held(value).when = When::kOpaque;
-  for (const Constant& constant : request_.constants) hold_constant(constant.value, constant.tensor);
+  for (const ir::ValueId value : request_.opaque) values_.at(value).when = When::kOpaque;
+  for (const Constant& constant : request_.constants) values_.set_constant(constant.value, constant.tensor);
   for (const ir::ValueId value : graph_.initializers()) {
-    if (held(value).when != When::kUnset) continue;
-    hold_constant(value, *graph_.value(value).constant);
-    held(value).is_stored = true;
+    if (values_.at(value).when != When::kUnset) continue;
+    values_.set_constant(value, *graph_.value(value).constant);
+    values_.at(value).is_stored = true;
   }
   const std::vector<bool> needed = needed_nodes();
   QQ_TRY(std::vector<ir::NodeId> order, ir::execution_order(graph_));
-  const bool is_segment = request_.segment_bytes > 0;
-  if (is_segment) {
-    order = folding_order(order, needed);
-    begin_measuring(needed);
-  }
+  if (segmenter_.is_on()) order = segmenter_.begin(order, needed);
   for (size_t i = 0; i < order.size(); ++i) {
     const ir::NodeId id = order[i];
     if (!needed[static_cast<size_t>(id.index)]) continue;
     const ir::Node& node = graph_.node(id);
     if (!done_[static_cast<size_t>(id.index)]) QQ_RETURN_IF_ERROR(add_node(node));
-    if (!is_segment) continue;
-    measure(node);
-    if (!ends_segment(order, needed, i + 1)) continue;
-    cut(std::span(order).subspan(i + 1));
+    if (!segmenter_.is_on()) continue;
+    segmenter_.measure(node);
+    const std::span<const ir::NodeId> left = std::span(order).subspan(i + 1);
+    if (program_.steps_.empty() || !segmenter_.ends(left, done_)) continue;
+    cut(left);
     compiled_.share = static_cast<double>(i + 1) / static_cast<double>(order.size());
     break;
   }
   return finish();
 }
 
+/// Ends the program; `left` are the nodes after its last one.
+void Compiler::cut(std::span<const ir::NodeId> left) {
+  std::vector<ir::NodeId> later = postponed_;
+  later.insert(later.end(), left.begin(), left.end());
+  std::erase_if(later, [&](ir::NodeId id) { return done_[static_cast<size_t>(id.index)]; });
+  Segmenter::Border border = segmenter_.border(later);
+  compiled_.is_cut = true;
+  compiled_.deferred.clear();  // the next segment finds them again
+  compiled_.reads.clear();
+  compiled_.carried = std::move(border.carried);
+  compiled_.handed_on = std::move(border.handed_on);
+  compiled_.constants = std::move(border.constants);
+}
+
 Status Compiler::bind_feeds() {
   for (const Feed& feed : request_.feeds) {
     Result<int64_t> count = ir::element_count(feed.dims);
     if (!count.ok()) return count.status();
-    const int slot = new_slot(storage_bytes(feed.type, count.value()));
-    slots_[static_cast<size_t>(slot)].is_feed = true;
-    held(feed.value) = {When::kNow, feed.type, feed.dims, feed.layout, slot, nullptr};
+    const int slot = values_.add_feed_slot(storage_bytes(feed.type, count.value()));
+    values_.at(feed.value) = {When::kNow, feed.type, feed.dims, feed.layout, slot, nullptr};
     program_.feed_slots_.push_back(slot);
     program_.feeds_.push_back({feed.type, stored_dims(feed.dims, feed.layout), feed.layout, nullptr});
     program_.feed_names_.push_back(graph_.value(feed.value).name);
@@ -67,13 +96,13 @@ Status Compiler::bind_feeds() {
 
 std::vector<bool> Compiler::needed_nodes() const {
   std::vector<bool> needed(graph_.node_count());
-  std::vector<ir::ValueId> open = request_.fetches;
-  open.insert(open.end(), request_.taps.begin(), request_.taps.end());
+  std::vector<ir::ValueId> open = kept_values(request_);
   while (!open.empty()) {
     const ir::ValueId value = open.back();
     open.pop_back();
     const ir::Node* producer = graph_.producer(value);
-    if (producer == nullptr || held(value).when != When::kUnset || needed[static_cast<size_t>(producer->id.index)])
+    if (producer == nullptr || values_.at(value).when != When::kUnset ||
+        needed[static_cast<size_t>(producer->id.index)])
       continue;
     needed[static_cast<size_t>(producer->id.index)] = true;
     for (const ir::ValueId input : producer->inputs) {
@@ -84,29 +113,17 @@ std::vector<bool> Compiler::needed_nodes() const {
   return needed;
 }
 
-int64_t Compiler::opset_of(const ir::Node& node) const {
-  const auto found = opsets_.find(node.domain);
-  return found == opsets_.end() ? 1 : found->second;
-}
-
-void Compiler::append_reads(const ir::Node& node, std::vector<ir::ValueId>& reads) {
-  for (const ir::ValueId input : node.inputs) {
-    if (input.valid()) reads.push_back(input);
-  }
-  for (const ir::Capture& capture : node.captures) reads.push_back(capture.outer);
-}
-
 Status Compiler::add_node(const ir::Node& node) {
   std::vector<ir::ValueId> reads;
   append_reads(node, reads);
   bool later = false;
   ir::ValueId opaque;
   for (const ir::ValueId read : reads) {
-    if (held(read).when == When::kUnset) {
+    if (values_.at(read).when == When::kUnset) {
       return corrupt_model(graph_.label(node.id), ": input ", graph_.value(read).name, " has no value");
     }
-    if (held(read).when == When::kLater) later = true;
-    if (held(read).when == When::kOpaque) opaque = read;
+    if (values_.at(read).when == When::kLater) later = true;
+    if (values_.at(read).when == When::kOpaque) opaque = read;
   }
   if (later) {
     compiled_.reads.insert(compiled_.reads.end(), reads.begin(), reads.end());
@@ -136,22 +153,22 @@ void Compiler::defer(const ir::Node& node, const OpDef* op) {
 void Compiler::make_later(const ir::Node& node) {
   postponed_.push_back(node.id);
   for (const ir::ValueId output : node.outputs) {
-    if (output.valid()) held(output).when = When::kLater;
+    if (output.valid()) values_.at(output).when = When::kLater;
   }
 }
 
 Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
   if (std::all_of(node.inputs.begin(), node.inputs.end(),
-                  [&](ir::ValueId input) { return !input.valid() || held(input).constant != nullptr; })) {
+                  [&](ir::ValueId input) { return !input.valid() || values_.at(input).constant != nullptr; })) {
     return add_known(node, op);
   }
-  const Layout layout = choose_layout(node, op.rule);
-  Fusion fusion = find_fusion(node, op);
+  const Layout layout = values_.choose_layout(node, op.rule);
+  Fusion fusion = fuser_.find(node, op);
   while (true) {
-    QQ_TRY(std::vector<Bound> inputs, bind_inputs(node, op.rule, layout));
+    std::vector<Bound> inputs = values_.bind_inputs(node, op.rule, layout);
     for (const ir::ValueId added : fusion.added) {
-      QQ_TRY(Bound bound, bind(added, Layout::kChannelsLast, static_cast<int64_t>(held(added).dims.size())));
-      inputs.push_back(std::move(bound));
+      const auto rank = static_cast<int64_t>(values_.at(added).dims.size());
+      inputs.push_back(values_.bind(added, Layout::kChannelsLast, rank));
     }
     std::vector<Spec> specs;
     std::vector<bool> present;
@@ -187,7 +204,7 @@ Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
 /// All inputs are known now, and so are the outputs.
 Status Compiler::add_known(const ir::Node& node, const OpDef& op) {
   std::vector<const ir::Tensor*> inputs;
-  for (const ir::ValueId input : node.inputs) inputs.push_back(input.valid() ? held(input).constant : nullptr);
+  for (const ir::ValueId input : node.inputs) inputs.push_back(input.valid() ? values_.at(input).constant : nullptr);
   const std::string label = graph_.label(node.id);
   QQ_TRY(auto results, run_known({op, node, label, opset_of(node), request_.max_memory}, inputs));
   if (!results) return internal_error(label, ": has no kernel even with all its inputs known");
@@ -195,21 +212,37 @@ Status Compiler::add_known(const ir::Node& node, const OpDef& op) {
   return Status();
 }
 
-/// Shapes of values come from nodes that fold, too, but not out of initializers.
-bool Compiler::folds_from_stored(const ir::Node& node) const {
-  std::vector<ir::ValueId> reads;
-  append_reads(node, reads);
-  return std::ranges::all_of(reads, [&](ir::ValueId read) { return held(read).is_stored; });
+bool Compiler::add_quantize_pair(const ir::Node& node) {
+  const std::optional<QuantizePair> pair = fuser_.find_pair(node);
+  if (!pair) return false;
+  const ValueTable::Entry source = values_.at(node.inputs[0]);
+  const int slot = values_.add_slot(values_.slots()[static_cast<size_t>(source.slot)].bytes);
+  const int step_index = static_cast<int>(program_.steps_.size());
+  Step step;
+  step.kernel = fake_quantize_kernel(pair->params, node.domain != ir::kQuarkDomain, ir::checked_count(source.dims));
+  step.inputs = {source.slot};
+  step.outputs = {slot};
+  step.label = graph_.label(node.id) + " + DequantizeLinear";
+  program_.steps_.push_back(std::move(step));
+  in_place_.push_back({step_index, slot, source.slot});
+  done_[static_cast<size_t>(pair->dequantize->id.index)] = true;
+  const ir::ValueId output = pair->dequantize->outputs[0];
+  values_.at(output) = {When::kNow, ElementType::kFloat, source.dims, source.native, slot, nullptr};
+  tap(output, step_index);
+  return true;
 }
 
 void Compiler::hold_results(const ir::Node& node, std::vector<ir::Tensor> results) {
+  // Shapes of values come from nodes that fold, too, but not out of initializers.
+  std::vector<ir::ValueId> reads;
+  append_reads(node, reads);
+  const bool is_stored = std::ranges::all_of(reads, [&](ir::ValueId read) { return values_.at(read).is_stored; });
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!node.outputs[i].valid()) continue;
-    folded_.push_back(std::make_unique<ir::Tensor>(std::move(results[i])));
-    meter_.add_weights(folded_.back()->bytes());
-    hold_constant(node.outputs[i], *folded_.back());
-    held(node.outputs[i]).is_stored = folds_from_stored(node);
-    tap(node.outputs[i], -1);
+    const ir::ValueId output = node.outputs[i];
+    if (!output.valid()) continue;
+    segmenter_.add_weights(values_.own_constant(output, std::move(results[i])).bytes());
+    values_.at(output).is_stored = is_stored;
+    tap(output, -1);
   }
 }
 
@@ -221,7 +254,7 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
   step.kernel = std::move(kernel);
   step.label = prepare.label();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].spec.constant != nullptr) meter_.add_weights(inputs[i].spec.constant->bytes());
+    if (inputs[i].spec.constant != nullptr) segmenter_.add_weights(inputs[i].spec.constant->bytes());
     step.inputs.push_back(prepare.is_taken(i) ? -1 : inputs[i].slot);
   }
   const int step_index = static_cast<int>(program_.steps_.size());
@@ -233,7 +266,7 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
       if (output.alias_of >= 0) {
         slot = inputs[static_cast<size_t>(output.alias_of)].slot;
       } else {
-        slot = new_slot(storage_bytes(output.spec.type, ir::checked_count(output.spec.dims)));
+        slot = values_.add_slot(storage_bytes(output.spec.type, ir::checked_count(output.spec.dims)));
         if (output.in_place >= 0) {
           in_place_.push_back({step_index, slot, inputs[static_cast<size_t>(output.in_place)].slot});
         }
@@ -244,7 +277,7 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
     }
     step.outputs.push_back(output.declared && output.alias_of < 0 ? slot : -1);
     if (!outputs[i].valid()) continue;
-    held(outputs[i]) = {
+    values_.at(outputs[i]) = {
         When::kNow, output.spec.type, logical_dims(output.spec.dims, output.spec.layout), output.spec.layout,
         slot,       nullptr};
   }
@@ -258,27 +291,12 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
   return Status();
 }
 
-int Compiler::new_slot(int64_t bytes) {
-  slots_.push_back({bytes, {}, false});
-  return static_cast<int>(slots_.size()) - 1;
-}
-
-int Compiler::constant_slot(const ir::Tensor& tensor) {
-  const int slot = new_slot(tensor.bytes());
-  slots_.back().constant = tensor;
-  return slot;
-}
-
-void Compiler::hold_constant(ir::ValueId value, const ir::Tensor& tensor) {
-  held(value) = {When::kNow, tensor.type(), tensor.dims(), Layout::kPlain, -1, &tensor};
-}
-
 void Compiler::tap(ir::ValueId value, int step) {
-  if (!is_tapped(value)) return;
-  Held& source = held(value);
-  if (source.slot < 0) source.slot = constant_slot(*source.constant);
+  if (!tapped_[static_cast<size_t>(value.index)]) return;
+  const int slot = values_.native_slot(value);
+  const ValueTable::Entry& source = values_.at(value);
   program_.taps_.push_back(
-      {value, source.slot, step, {source.type, stored_dims(source.dims, source.native), source.native, nullptr}});
+      {value, slot, step, {source.type, stored_dims(source.dims, source.native), source.native, nullptr}});
 }
 
 namespace {
@@ -297,8 +315,7 @@ int64_t most_folded(const std::vector<const ir::Tensor*>& inputs) {
 Result<std::vector<ir::Tensor>> evaluate_node(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
                                               ir::NodeId id, const std::vector<const ir::Tensor*>& inputs) {
   const ir::Node& node = graph.node(id);
-  const auto domain = opsets.find(node.domain);
-  const int64_t opset = domain == opsets.end() ? 1 : domain->second;
+  const int64_t opset = opset_of(opsets, node.domain);
   const OpDef* op = find_op(node.op, node.domain, opset);
   if (op == nullptr || op->prepare == nullptr) return std::vector<ir::Tensor>();
   QQ_RETURN_IF_ERROR(check_arity(node, opset, graph.label(id)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "exec/evaluation.h"
 
+#include "exec/environment.h"
 #include "exec/layout.h"
-#include "exec/resources.h"
 #include "exec/stage.h"
 
 namespace quarkq::exec {

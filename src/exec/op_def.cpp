@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "onnx_io/schemas.h"
 
 namespace quarkq::exec {
@@ -41,6 +41,11 @@ std::vector<const OpDef*> all_ops() {
     for (const OpDef& op : family()) all.push_back(&op);
   }
   return all;
+}
+
+int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string& domain) {
+  const auto found = opsets.find(domain);
+  return found == opsets.end() ? 1 : found->second;
 }
 
 Status check_arity(const ir::Node& node, int64_t opset, const std::string& label) {

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,7 +57,7 @@ enum class LayoutRule : uint8_t {
   kImage,      ///< needs input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
 };
 
-/// An operator fused after the one being prepared, in order. Only operators that exec/fuse.cpp can fuse occur.
+/// An operator fused after the one being prepared, in order. Fuser::find() decides which operators occur.
 struct PostOp {
   enum class Kind : uint8_t { kClip, kLeakyRelu, kAdd } kind = Kind::kClip;
   float low = 0, high = 0;  ///< kClip: y = min(max(x, low), high), infinite where absent
@@ -175,6 +177,9 @@ struct OpDef {
   bool shapes_only = false;  ///< Reads the shapes of its inputs, never their data: known at compile time.
   Status (*evaluate)(Evaluation&) = nullptr;
 };
+
+/// Returns the version of `domain` that the model imports, or 1 if it does not import the domain.
+int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string& domain);
 
 /// Fails if `node` has more or fewer inputs or outputs than its operator allows. `label` is its name in messages.
 /// Operators without a schema are accepted; their rows check.

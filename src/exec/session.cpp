@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "exec/resources.h"
 #include "exec/simulate.h"
 #include "exec/stage.h"
 
@@ -38,15 +37,14 @@ Stage::~Stage() {
   }
 }
 
-Session::Session(const ir::Model& model, SessionOptions options)
-    : Session(model.graph, model.opsets, std::move(options)) {}
+Session::Session(const ir::Model& model, const Environment& environment, SessionOptions options)
+    : Session(model.graph, model.opsets, environment, std::move(options)) {}
 
-Session::Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options,
-                 Nesting nesting)
+Session::Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, const Environment& environment,
+                 SessionOptions options, Nesting nesting)
     : promoted_(nesting == Nesting::kNested ? nullptr : with_half_as_float(graph)),
       graph_(promoted_ ? *promoted_ : graph),
-      opsets_(opsets),
-      limits_(options.limits),
+      scope_{opsets, environment, options.limits},
       nesting_(nesting),
       values_(graph_.value_count()) {
   if (options.fetches.empty() && options.taps.empty()) options.fetches = graph.outputs();
@@ -107,10 +105,10 @@ Result<std::unique_ptr<Stage>> Session::make_stage(const StagePlan& plan, std::v
   request.constants = plan.constants;
   request.fetches = plan.fetches;
   request.taps = plan.taps;
-  request.max_memory = limits_.memory;
-  QQ_TRY(stage->compiled, compile(graph_, opsets_, request));
+  request.max_memory = scope_.limits.memory;
+  QQ_TRY(stage->compiled, compile(graph_, scope_.opsets, request));
   for (const Deferred& deferred : stage->compiled.deferred) {
-    stage->steps.emplace_back(deferred, graph_, opsets_, limits_, stage->compiled.constants);
+    stage->steps.emplace_back(deferred, graph_, scope_, stage->compiled.constants);
   }
   if (stage->compiled.is_cut) {
     stage->next_plan = std::make_shared<StagePlan>(next_segment(plan, *stage));

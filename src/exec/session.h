@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "exec/compile.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
 
@@ -31,11 +32,11 @@ class BodySink {
 struct RunLimits {
   int64_t memory = 0;      ///< Bytes of intermediate values and results; 0: the memory of the machine or container.
   int64_t loop_trips = 0;  ///< Upper bound on the iterations of one Loop; 0: no bound.
-  /// Bytes of weights and values of one segment; 0: the remaining memory under the ceiling of the process
-  /// (resources.h), unbounded if there is none.
+  /// Bytes of weights and values of one segment; 0: the remaining memory under the ceiling of the environment,
+  /// unbounded if there is none.
   int64_t segment = 0;
   BodySink* body_sink = nullptr;  ///< May be null; must outlive the session.
-  /// Bound on a program's values in memory at once; 0 bytes: the remaining memory under the ceiling of the process,
+  /// Bound on a program's values in memory at once; 0 bytes: the remaining memory under the ceiling of the environment,
   /// unbounded if there is none.
   ValueLimit values = {};
 };
@@ -65,6 +66,13 @@ struct SessionOptions {
 /// (simulate.h).
 enum class Nesting : uint8_t { kOutermost, kNested };
 
+/// Properties that a session shares with the sessions of the graphs nested in its nodes.
+struct SessionScope {
+  const std::map<std::string, int64_t>& opsets;
+  Environment environment;
+  RunLimits limits;
+};
+
 struct FeedShape;
 struct Stage;
 struct StagePlan;
@@ -77,10 +85,10 @@ struct StageCache {
 class Session {
  public:
   /// `model` must outlive the session.
-  Session(const ir::Model& model, SessionOptions options);
+  Session(const ir::Model& model, const Environment& environment, SessionOptions options);
   /// Creates a session for a graph with these opset versions.
-  Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options,
-          Nesting nesting = Nesting::kOutermost);
+  Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, const Environment& environment,
+          SessionOptions options, Nesting nesting = Nesting::kOutermost);
   ~Session();
   Session(Session&&) = delete;
 
@@ -123,8 +131,7 @@ class Session {
 
   std::unique_ptr<const ir::Graph> promoted_;  ///< The graph with float16 computed as float32; null if it has none.
   const ir::Graph& graph_;
-  const std::map<std::string, int64_t>& opsets_;
-  RunLimits limits_;
+  const SessionScope scope_;
   Nesting nesting_;
   std::shared_ptr<const StagePlan> first_plan_;
   StageCache first_;

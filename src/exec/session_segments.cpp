@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "exec/resources.h"
 #include "exec/session.h"
 #include "exec/stage.h"
 #include "ir/tensor_store.h"
@@ -55,8 +54,8 @@ class Session::Walk {
   };
 
   Status make_room() {
-    if (session_.limits_.segment > 0) return store_.set_limit(session_.limits_.segment);
-    return store_.set_limit(store_.bytes_in_memory() + std::max<int64_t>(0, memory_left()) / kShareOfStore);
+    if (session_.scope_.limits.segment > 0) return store_.set_limit(session_.scope_.limits.segment);
+    return store_.set_limit(store_.bytes_in_memory() + session_.scope_.environment.memory_left() / kShareOfStore);
   }
 
   void release_programs() {
@@ -245,19 +244,21 @@ class Session::Walk {
 };
 
 bool Session::is_segmented() const {
-  return nesting_ == Nesting::kOutermost && (limits_.segment > 0 || limits_.values.bytes > 0 || has_memory_ceiling());
+  if (nesting_ != Nesting::kOutermost) return false;
+  const RunLimits& limits = scope_.limits;
+  return limits.segment > 0 || limits.values.bytes > 0 || scope_.environment.has_memory_ceiling();
 }
 
 int64_t Session::segment_bytes() const {
-  if (limits_.segment > 0) return limits_.segment;
-  if (!has_memory_ceiling()) return std::numeric_limits<int64_t>::max();
-  return std::max<int64_t>(1, memory_left() / kShareOfSegment);
+  if (scope_.limits.segment > 0) return scope_.limits.segment;
+  if (!scope_.environment.has_memory_ceiling()) return std::numeric_limits<int64_t>::max();
+  return std::max<int64_t>(1, scope_.environment.memory_left() / kShareOfSegment);
 }
 
 ValueLimit Session::value_limit() const {
-  ValueLimit limit = limits_.values;
-  if (limit.bytes == 0 && has_memory_ceiling())
-    limit.bytes = std::max<int64_t>(1, memory_left() / 4 * kQuartersOfProgram);
+  ValueLimit limit = scope_.limits.values;
+  if (limit.bytes == 0 && scope_.environment.has_memory_ceiling())
+    limit.bytes = std::max<int64_t>(1, scope_.environment.memory_left() / 4 * kQuartersOfProgram);
   return limit;
 }
 

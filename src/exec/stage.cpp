@@ -9,22 +9,21 @@
 
 namespace quarkq::exec {
 
-NestedGraphs::NestedGraphs(const ir::Node& node, const std::map<std::string, int64_t>& opsets, const RunLimits& limits,
-                           const std::vector<Constant>& constants)
-    : limits_(limits) {
+NestedGraphs::NestedGraphs(const ir::Node& node, const SessionScope& scope, const std::vector<Constant>& constants)
+    : scope_(scope) {
   for (const ir::Attribute& attribute : node.attributes) {
     const auto* graph = std::get_if<ir::GraphPtr>(&attribute.value);
-    if (graph != nullptr) add(node, attribute.name, **graph, opsets, constants);
+    if (graph != nullptr) add(node, attribute.name, **graph, constants);
   }
 }
 
 void NestedGraphs::add(const ir::Node& node, const std::string& attribute, const ir::Graph& graph,
-                       const std::map<std::string, int64_t>& opsets, const std::vector<Constant>& constants) {
+                       const std::vector<Constant>& constants) {
   Entry entry;
   entry.attribute = attribute;
   entry.graph = &graph;
   SessionOptions options;
-  options.limits = limits_;
+  options.limits = scope_.limits;
   options.fetches = graph.outputs();
   options.feeds = graph.inputs();
   for (const ir::ValueId inner : graph.captured()) {
@@ -43,7 +42,8 @@ void NestedGraphs::add(const ir::Node& node, const std::string& attribute, const
   }
   entry.feeds = options.feeds;
   entry.constants = options.constants;
-  entry.session = std::make_unique<Session>(graph, opsets, std::move(options), Nesting::kNested);
+  entry.session =
+      std::make_unique<Session>(graph, scope_.opsets, scope_.environment, std::move(options), Nesting::kNested);
   entries_.push_back(std::move(entry));
 }
 
@@ -61,7 +61,7 @@ Status NestedGraphs::announce(const Entry& entry, std::span<const ir::Operand> o
     values.push_back(constant.value);
     held.emplace_back(constant.tensor);
   }
-  return limits_.body_sink->on_call(*entry.graph, values, held);
+  return scope_.limits.body_sink->on_call(*entry.graph, values, held);
 }
 
 Result<std::vector<ir::Operand>> NestedGraphs::run(std::string_view name, std::span<const ir::Operand> inputs) {
@@ -69,7 +69,7 @@ Result<std::vector<ir::Operand>> NestedGraphs::run(std::string_view name, std::s
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& known) { return known.attribute == name; });
   std::vector<ir::Operand> operands(inputs.begin(), inputs.end());
   for (const ir::ValueId outer : entry->captured) operands.push_back((*outer_)[static_cast<size_t>(outer.index)]);
-  if (limits_.body_sink != nullptr) QQ_RETURN_IF_ERROR(announce(*entry, operands));
+  if (scope_.limits.body_sink != nullptr) QQ_RETURN_IF_ERROR(announce(*entry, operands));
   QQ_TRY(const std::vector<ir::Operand>* const results, entry->session->run_operands(operands));
   return *results;
 }
@@ -90,13 +90,13 @@ bool FeedShape::fits(const ir::Operand& operand) const {
   return kind == operand.kind && type == operand.tensor.type() && dims == operand.tensor.dims();
 }
 
-DeferredStep::DeferredStep(Deferred deferred, const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
-                           const RunLimits& limits, const std::vector<Constant>& constants)
-    : deferred_(std::move(deferred)), graph_(graph), opsets_(opsets), limits_(limits) {
+DeferredStep::DeferredStep(Deferred deferred, const ir::Graph& graph, const SessionScope& scope,
+                           const std::vector<Constant>& constants)
+    : deferred_(std::move(deferred)), graph_(graph), scope_(scope) {
   const ir::Node& node = *deferred_.node;
   if (deferred_.op != nullptr) {
     if (deferred_.op->evaluate != nullptr) {
-      graphs_ = std::make_unique<NestedGraphs>(node, opsets, limits, constants);
+      graphs_ = std::make_unique<NestedGraphs>(node, scope, constants);
     }
     return;
   }
@@ -138,7 +138,7 @@ Result<std::vector<ir::Operand>> DeferredStep::run_prepared_now(const std::vecto
   known.reserve(inputs.size());
   for (const ir::Operand* input : inputs) known.push_back(input == nullptr ? nullptr : &input->tensor);
   QQ_TRY(auto results,
-         run_known({*deferred_.op, *deferred_.node, deferred_.label, deferred_.opset, limits_.memory}, known));
+         run_known({*deferred_.op, *deferred_.node, deferred_.label, deferred_.opset, scope_.limits.memory}, known));
   if (!results) return internal_error(deferred_.label, ": has no kernel even with all its inputs known");
   std::vector<ir::Tensor>& tensors = *results;
   return std::vector<ir::Operand>(std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
@@ -147,11 +147,11 @@ Result<std::vector<ir::Operand>> DeferredStep::run_prepared_now(const std::vecto
 Status DeferredStep::make_body(const std::vector<const ir::Operand*>& operands) {
   const ir::Node& node = *deferred_.node;
   body_ = {};
-  QQ_TRY(body_.body, onnx_io::function_body(graph_, node.id, opsets_, operands).context(deferred_.label));
+  QQ_TRY(body_.body, onnx_io::function_body(graph_, node.id, scope_.opsets, operands).context(deferred_.label));
   if (body_.body == nullptr) return make_foreign(operands);
   const ir::Graph& body = body_.body->graph;
   SessionOptions options;
-  options.limits = limits_;
+  options.limits = scope_.limits;
   options.fetches = body.outputs();
   for (size_t i = 0; i < operands.size(); ++i) {
     body_.shapes.push_back(FeedShape::of(*operands[i]));
@@ -161,13 +161,14 @@ Status DeferredStep::make_body(const std::vector<const ir::Operand*>& operands) 
       options.feeds.push_back(body.inputs()[i]);
     }
   }
-  body_.session = std::make_unique<Session>(body, body_.body->opsets, std::move(options));
+  body_.session = std::make_unique<Session>(body, body_.body->opsets, scope_.environment, std::move(options));
   return Status();
 }
 
 Status DeferredStep::make_foreign(const std::vector<const ir::Operand*>& operands) {
   const ir::Node& node = *deferred_.node;
-  if (foreign_operators() == nullptr) {
+  const std::shared_ptr<const ForeignOperators>& operators = scope_.environment.foreign_operators;
+  if (operators == nullptr) {
     return unsupported(deferred_.label, ": operator ", ir::full_op_name(node), " of opset ", deferred_.opset,
                        " has no kernel; ", advice_without_kernel(node.domain));
   }
@@ -178,7 +179,7 @@ Status DeferredStep::make_foreign(const std::vector<const ir::Operand*>& operand
     if (input.valid()) type.element = operands[next++]->tensor.type();
     types.push_back(std::move(type));
   }
-  QQ_TRY(body_.foreign, foreign_operators()->prepare(node, opsets_, types).context(deferred_.label));
+  QQ_TRY(body_.foreign, operators->prepare(node, scope_.opsets, types).context(deferred_.label));
   for (const ir::Operand* operand : operands) body_.shapes.push_back(FeedShape::of(*operand));
   return Status();
 }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "exec/compile.h"
-#include "exec/foreign.h"
 #include "exec/session.h"
 
 namespace quarkq::exec {
@@ -19,13 +18,13 @@ namespace quarkq::exec {
 class NestedGraphs {
  public:
   /// `constants` are known values of the enclosing graph. Captured ones become constants of the nested graphs.
-  NestedGraphs(const ir::Node& node, const std::map<std::string, int64_t>& opsets, const RunLimits& limits,
-               const std::vector<Constant>& constants);
+  /// `scope` must outlive the object.
+  NestedGraphs(const ir::Node& node, const SessionScope& scope, const std::vector<Constant>& constants);
 
   /// Sets the captured values for the next run calls, by ValueId index of the enclosing graph.
   void read_captures_from(const std::vector<ir::Operand>& values) { outer_ = &values; }
 
-  const RunLimits& limits() const { return limits_; }
+  const RunLimits& limits() const { return scope_.limits; }
   /// Returns null if the node has no graph attribute `name`.
   const ir::Graph* find(std::string_view name) const;
   /// REQUIRES: find(name); as many inputs as the graph has.
@@ -41,10 +40,10 @@ class NestedGraphs {
     std::unique_ptr<Session> session;
   };
   void add(const ir::Node& node, const std::string& attribute, const ir::Graph& graph,
-           const std::map<std::string, int64_t>& opsets, const std::vector<Constant>& constants);
+           const std::vector<Constant>& constants);
   Status announce(const Entry& entry, std::span<const ir::Operand> operands) const;
+  const SessionScope& scope_;
   std::vector<Entry> entries_;
-  RunLimits limits_;
   const std::vector<ir::Operand>* outer_ = nullptr;
 };
 
@@ -83,8 +82,9 @@ struct BodySession {
 /// A node that runs between two stages.
 class DeferredStep {
  public:
-  DeferredStep(Deferred deferred, const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
-               const RunLimits& limits, const std::vector<Constant>& constants);
+  /// `graph` and `scope` must outlive the step.
+  DeferredStep(Deferred deferred, const ir::Graph& graph, const SessionScope& scope,
+               const std::vector<Constant>& constants);
 
   /// Reads the node's inputs from `values` (by ValueId index) and stores its outputs there.
   Status run(std::vector<ir::Operand>& values);
@@ -99,8 +99,7 @@ class DeferredStep {
 
   Deferred deferred_;
   const ir::Graph& graph_;
-  const std::map<std::string, int64_t>& opsets_;
-  RunLimits limits_;
+  const SessionScope& scope_;
   std::vector<ir::ValueId> body_inputs_;  ///< Function body: inputs that are not omitted, then captures.
   std::vector<bool> body_constant_;       ///< Whether a body input was known when the stage was created.
   std::unique_ptr<NestedGraphs> graphs_;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "exec/environment.h"
 #include "exec/kernels/quantized/quant_dequant.h"
 #include "exec/kernels/quantized/quantized.h"
 #include "exec/kernels/recurrent/recurrent.h"
-#include "exec/resources.h"
 #include "ir/quantizing_ops.h"
 #include "ort_ops/runtime.h"
 

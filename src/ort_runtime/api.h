@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "exec/backend.h"
+#include "exec/environment.h"
 #include "ir/tensor.h"
 
 namespace quarkq::ort_runtime {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/backend.h"
+#include "exec/environment.h"
 
 namespace quarkq::ort_runtime {
 

@@ -92,7 +92,7 @@ class Operators : public exec::ForeignOperators {
       : runtime_(runtime), options_(std::move(options)) {}
 
   Result<std::unique_ptr<exec::ForeignNode>> prepare(const ir::Node& node, const std::map<std::string, int64_t>& opsets,
-                                                     const std::vector<ir::ValueType>& types) override {
+                                                     const std::vector<ir::ValueType>& types) const override {
     const OrtApi& api = runtime_.api;
     const std::string bytes = onnx_io::to_bytes(model_around(node, opsets, types));
     OrtSession* made = nullptr;
@@ -109,12 +109,12 @@ class Operators : public exec::ForeignOperators {
 
 }  // namespace
 
-Result<std::shared_ptr<exec::ForeignOperators>> open_operators(const std::vector<std::string>& libraries) {
+Result<std::shared_ptr<const exec::ForeignOperators>> open_operators(const std::vector<std::string>& libraries) {
   QQ_TRY(const Runtime* const runtime, load_runtime());
   // One thread and the unchanged graph: the same bits on every machine with the same library.
   QQ_TRY(Owned<OrtSessionOptions> options, session_options(runtime->api, /*threads=*/1, libraries));
   QQ_ORT_CALL(runtime->api, SetSessionGraphOptimizationLevel(options.get(), ORT_DISABLE_ALL));
-  return std::shared_ptr<exec::ForeignOperators>(std::make_shared<Operators>(*runtime, std::move(options)));
+  return std::shared_ptr<const exec::ForeignOperators>(std::make_shared<Operators>(*runtime, std::move(options)));
 }
 
 }  // namespace quarkq::ort_runtime
@@ -123,7 +123,7 @@ Result<std::shared_ptr<exec::ForeignOperators>> open_operators(const std::vector
 
 namespace quarkq::ort_runtime {
 
-Result<std::shared_ptr<exec::ForeignOperators>> open_operators(const std::vector<std::string>&) {
+Result<std::shared_ptr<const exec::ForeignOperators>> open_operators(const std::vector<std::string>&) {
   return missing_header();
 }
 

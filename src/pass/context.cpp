@@ -49,15 +49,15 @@ calib::CollectOptions collect_options(const config::Settings& settings) {
   return options;
 }
 
-calib::SampleRunOptions sample_run_options(const config::Settings& settings, const std::vector<ir::ValueId>& tensors,
-                                           const Progress& progress) {
+calib::SampleRunOptions sample_run_options(const exec::Environment& environment, const config::Settings& settings,
+                                           const std::vector<ir::ValueId>& tensors, const Progress& progress) {
   calib::SampleRunOptions options;
   options.tensors = tensors;
   options.order = settings.quirk(config::Quirk::kAnySampleOrder) ? calib::ValueOrder::kAny : calib::ValueOrder::kOnnx;
   options.allow_non_finite =
       settings.calibration.allow_non_finite.value_or(!settings.quirk(config::Quirk::kRefuseNonFiniteInputs));
   options.progress = progress;
-  options.backend = exec::backend();
+  options.backend = environment.backend;
   return options;
 }
 

@@ -19,6 +19,7 @@
 #include "calib/run_calibration.h"
 #include "calib/statistics_set.h"
 #include "config/settings.h"
+#include "exec/environment.h"
 #include "ir/node.h"
 #include "ir/tensor.h"
 #include "numeric/quant_params.h"
@@ -132,6 +133,7 @@ struct FloatContext {
   const config::Settings& settings;
   plan::Selection& selection;
   Diagnostics& diagnostics;
+  const exec::Environment& environment;  ///< Environment of the sessions that the pass runs.
   const calib::DataReader* data = nullptr;
   /// Receives the inputs whose samples must be transposed (0, 2, 3, 1) from then on; null if not needed.
   std::vector<std::string>* channels_last_inputs = nullptr;
@@ -160,6 +162,7 @@ struct PlanContext {
   plan::Selection& selection;
   plan::QuantPlan& plan;
   Diagnostics& diagnostics;
+  const exec::Environment& environment;  ///< Environment of the sessions that the pass runs.
   CalibrationSource source = {};
   const ir::Model* float_model = nullptr;  ///< The calibrated model, before phase restructure; shares its ids.
   Tuning* tuning = nullptr;                ///< Only in phase tune.
@@ -190,6 +193,7 @@ struct QdqContext {
   const plan::Selection& selection;
   const plan::QuantPlan& plan;
   Diagnostics& diagnostics;
+  const exec::Environment& environment;  ///< Environment of the sessions that the pass runs.
   const calib::DataReader* data = nullptr;
   Progress progress = {};
 
@@ -213,9 +217,9 @@ calib::MethodOptions fallback_options(const config::Settings& settings, config::
 /// Returns which statistics one pass over the samples must collect for the requested method.
 calib::CollectOptions collect_options(const config::Settings& settings);
 
-/// Returns how the samples are run: by exec::backend() if there is one.
-calib::SampleRunOptions sample_run_options(const config::Settings& settings, const std::vector<ir::ValueId>& tensors,
-                                           const Progress& progress);
+/// Returns how the samples are run: by the backend of the environment if it has one.
+calib::SampleRunOptions sample_run_options(const exec::Environment& environment, const config::Settings& settings,
+                                           const std::vector<ir::ValueId>& tensors, const Progress& progress);
 
 /// Returns the calibrator that `settings` selects.
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings);

@@ -81,13 +81,14 @@ double output_distance(const ir::Tensor& expected, const ir::Tensor& found) {
 }  // namespace
 
 Result<std::vector<ir::Tensor>> OutputGuard::run(const ir::Model& model) const {
-  exec::Session session(model, {.fetches = {}, .taps = {}, .limits = {.loop_trips = loop_trips_}});
+  exec::Session session(model, environment_, {.fetches = {}, .taps = {}, .limits = {.loop_trips = loop_trips_}});
   QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(sample_.inputs));
   return *results;
 }
 
-Result<OutputGuard> OutputGuard::make(const ir::Model& model, calib::Sample sample, int64_t loop_trips) {
-  OutputGuard guard(std::move(sample), loop_trips);
+Result<OutputGuard> OutputGuard::make(const ir::Model& model, const exec::Environment& environment,
+                                      calib::Sample sample, int64_t loop_trips) {
+  OutputGuard guard(environment, std::move(sample), loop_trips);
   QQ_TRY(guard.outputs_, guard.run(model));
   const bool is_half = std::ranges::any_of(
       guard.outputs_, [](const ir::Tensor& output) { return is_floating(output.type()) && bits(output.type()) < 32; });
@@ -95,10 +96,11 @@ Result<OutputGuard> OutputGuard::make(const ir::Model& model, calib::Sample samp
   return guard;
 }
 
-Result<OutputGuard> OutputGuard::on_random_sample(const ir::Model& model, const ir::Graph& inputs) {
+Result<OutputGuard> OutputGuard::on_random_sample(const ir::Model& model, const exec::Environment& environment,
+                                                  const ir::Graph& inputs) {
   QQ_TRY(const auto random, calib::make_random_reader(calib::input_specs(inputs), {}));
   QQ_TRY(calib::Sample sample, random->read(0));
-  return make(model, std::move(sample), kMostTrips);
+  return make(model, environment, std::move(sample), kMostTrips);
 }
 
 double OutputGuard::distance(const ir::Model& model) const {
@@ -114,9 +116,9 @@ void OutputGuard::accept(const ir::Model& model) {
   if (outputs.ok()) outputs_ = std::move(outputs).value();
 }
 
-Result<ir::Model> convert_opset(const ir::Model& model, int64_t target) {
+Result<ir::Model> convert_opset(const ir::Model& model, const exec::Environment& environment, int64_t target) {
   QQ_TRY(ir::Model converted, onnx_io::convert_opset(model, target));
-  const Result<OutputGuard> guard = OutputGuard::on_random_sample(model, model.graph);
+  const Result<OutputGuard> guard = OutputGuard::on_random_sample(model, environment, model.graph);
   if (!guard.ok()) return converted;
   const double distance = guard.value().distance(converted);
   if (distance <= guard.value().tolerance()) return converted;

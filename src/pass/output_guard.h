@@ -27,11 +27,13 @@ class OutputGuard {
  public:
   /// Runs `model` on `sample`; distance() compares later outputs with these. Fails if the executor cannot run the
   /// model, or if a loop needs more than `loop_trips` iterations (0: no bound).
-  static Result<OutputGuard> make(const ir::Model& model, calib::Sample sample, int64_t loop_trips = 0);
+  static Result<OutputGuard> make(const ir::Model& model, const exec::Environment& environment, calib::Sample sample,
+                                  int64_t loop_trips = 0);
 
   /// Runs `model` on one random sample for the inputs of `inputs`, which may be a graph with fixed shapes. The number
   /// of loop iterations is bounded.
-  static Result<OutputGuard> on_random_sample(const ir::Model& model, const ir::Graph& inputs);
+  static Result<OutputGuard> on_random_sample(const ir::Model& model, const exec::Environment& environment,
+                                              const ir::Graph& inputs);
 
   /// Returns the largest difference between the outputs of `model` and the baseline, relative to the largest magnitude
   /// of the output. Returns infinity if shapes or types changed, or if the model cannot be run.
@@ -43,9 +45,11 @@ class OutputGuard {
   void accept(const ir::Model& model);
 
  private:
-  OutputGuard(calib::Sample sample, int64_t loop_trips) : sample_(std::move(sample)), loop_trips_(loop_trips) {}
+  OutputGuard(const exec::Environment& environment, calib::Sample sample, int64_t loop_trips)
+      : environment_(environment), sample_(std::move(sample)), loop_trips_(loop_trips) {}
   Result<std::vector<ir::Tensor>> run(const ir::Model& model) const;
 
+  exec::Environment environment_;
   calib::Sample sample_;
   int64_t loop_trips_ = 0;
   std::vector<ir::Tensor> outputs_;
@@ -55,6 +59,6 @@ class OutputGuard {
 /// Calls onnx_io::convert_opset() and runs both models on one random sample. Fails with kUnsupported if outputs differ
 /// by more than rounding, or if only the converted model cannot be run. A model that the executor cannot run is not
 /// verified.
-Result<ir::Model> convert_opset(const ir::Model& model, int64_t target);
+Result<ir::Model> convert_opset(const ir::Model& model, const exec::Environment& environment, int64_t target);
 
 }  // namespace quarkq::pass

@@ -102,6 +102,7 @@ struct ConvertContext {
   ir::Model& model;
   const ConversionOptions& options;
   Diagnostics& diagnostics;
+  const exec::Environment& environment;  ///< Environment of the sessions that the conversion runs.
   std::vector<LeftNode>& left;
   std::vector<SideFile>& files;
 

@@ -125,6 +125,7 @@ Result<double> Judge::value_of(const std::string& model, const KeepGoing& keep_g
   score_request.limit = request_.limit;
   score_request.metric = request_.metric;
   score_request.threads = request_.threads;
+  score_request.memory_ceiling = request_.memory_ceiling;
   score_request.progress = keep_going;
   QQ_TRY(const ScoreReport report, score(score_request));
   return report.metrics[0].value;
@@ -141,6 +142,7 @@ Result<Trial> Judge::try_settings(const std::vector<std::string>& settings, cons
   request.settings.insert(request.settings.end(), settings.begin(), settings.end());
   request.calib_folder = request_.calib_folder;
   request.threads = request_.threads;
+  request.memory_ceiling = request_.memory_ceiling;
   request.progress = keep_going;
   QQ_TRY(const QuantizeReport report, quantize(request));
   Trial trial;
@@ -169,6 +171,7 @@ Result<Sensitivity> find_sensitivity(const TuneRequest& request, const std::vect
   asked.samples = kSamples, asked.min_cosine = -1;
   asked.most_blocks = kBlocks, asked.most_block_macs = block_macs;
   asked.threads = request.threads;
+  asked.memory_ceiling = request.memory_ceiling;
   asked.progress = keep_going;
   QQ_TRY(AnalyzeReport found, analyze(asked));
   std::ranges::sort(found.layers, {}, &LayerEffect::place);

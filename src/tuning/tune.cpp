@@ -10,7 +10,7 @@
 #include "base/run_files.h"
 #include "config/print.h"
 #include "config/quant_config.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "pipeline/report/json.h"
 #include "pipeline/run/facts.h"
 #include "quarkq/analyze.h"
@@ -354,6 +354,7 @@ Result<TunePlan> plan_tuning(const TuneRequest& asked_request) {
   plain.settings.insert(plain.settings.end(), asked.first.begin(), asked.first.end());
   plain.calib_folder = request.calib_folder;
   plain.threads = request.threads, plain.progress = request.progress;
+  plain.memory_ceiling = request.memory_ceiling;
   QQ_TRY(const Forecast forecast, quarkq::forecast(plain));
   TunePlan plan;
   plan.model_path = request.model_path, plan.preset = asked.preset;

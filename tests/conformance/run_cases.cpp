@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "exec/session.h"
 #include "numeric/element_type.h"
 #include "onnx_io/load.h"
@@ -98,7 +98,7 @@ Status run_light_model(const std::string& path) {
     inputs.push_back(ramp_input(model.graph.value(input).type));
   const std::string stem = path.substr(0, path.size() - std::string(".onnx").size());
   QQ_TRY(const auto wanted, load_all(stem + "_output_", model.graph, model.graph.outputs()));
-  exec::Session session(model, {});
+  exec::Session session(model, {}, {});
   QQ_TRY(const std::vector<ir::Operand>* found, session.run_operands(inputs));
   return compare((*found)[0], wanted[0]);
 }
@@ -106,7 +106,7 @@ Status run_light_model(const std::string& path) {
 Status run_case(const std::string& folder) {
   if (folder.ends_with(".onnx")) return run_light_model(folder);
   QQ_TRY(const ir::Model model, onnx_io::load(folder + "/model.onnx"));
-  exec::Session session(model, {});
+  exec::Session session(model, {}, {});
   for (int i = 0; std::filesystem::exists(cat(folder, "/test_data_set_", i)); ++i) {
     QQ_RETURN_IF_ERROR(run_data_set(session, model, cat(folder, "/test_data_set_", i)).context(cat("data set ", i)));
   }

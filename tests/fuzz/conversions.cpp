@@ -42,7 +42,8 @@ void run_one(ir::Model model, const std::string& text) {
   Diagnostics diagnostics;
   std::vector<pass::LeftNode> left;
   std::vector<pass::SideFile> files;
-  pass::ConvertContext context{model, step.value().options, diagnostics, left, files};
+  const exec::Environment environment;
+  pass::ConvertContext context{model, step.value().options, diagnostics, environment, left, files};
   if (!pipeline::run_step(step.value(), context).ok()) return;
   if (!pass::tidy_up(model.graph, Changed::kNo).ok()) return;
   const Status verified = ir::verify(model.graph);

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "calib/statistics_set.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "fuzz/model_inputs.h"
 #include "ir/dump.h"
 #include "numeric/linear_quant.h"

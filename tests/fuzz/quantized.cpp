@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "config/quant_config.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "fuzz/differential.h"
 #include "fuzz/fuzz_run.h"
 #include "fuzz/model_inputs.h"

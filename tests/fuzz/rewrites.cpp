@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "fuzz/differential.h"
 #include "fuzz/model_inputs.h"
 #include "fuzz/sample_files.h"
@@ -80,7 +80,7 @@ void run_rewrites(const uint8_t* data, size_t size) {
   const std::optional<std::string> bytes(std::in_place, reinterpret_cast<const char*>(data), size);
   Diagnostics diagnostics;
   Result<pipeline::Job> job =
-      pipeline::open_job({"fuzz", bytes}, "", {"quant_config={include_cle: true}"}, diagnostics);
+      pipeline::open_job({"fuzz", bytes}, {"", {"quant_config={include_cle: true}"}}, {}, diagnostics);
   if (!job.ok() || !is_tame(job.value().model.graph)) return;
   const auto inputs = make_inputs(job.value().model);
   if (!inputs) return;

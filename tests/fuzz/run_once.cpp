@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "fuzz/fuzz_run.h"
 #include "fuzz/model_inputs.h"
 #include "onnx_io/load.h"
@@ -45,7 +45,7 @@ std::optional<std::vector<ir::Operand>> make_inputs(const ir::Model& model) {
 }
 
 std::optional<std::vector<ir::Operand>> run_limited(const ir::Model& model, const std::vector<ir::Operand>& inputs) {
-  exec::Session session(model, {.fetches = {}, .taps = {}, .limits = kRunLimits});
+  exec::Session session(model, {}, {.fetches = {}, .taps = {}, .limits = kRunLimits});
   const Result<const std::vector<ir::Operand>*> found = session.run_operands(inputs);
   if (!found.ok()) return std::nullopt;
   return *found.value();
@@ -59,7 +59,7 @@ void run_once(const uint8_t* data, size_t size) {
   if (!pipeline::prepare_for_run(model.value(), ignored).ok()) return;
   const auto inputs = make_inputs(model.value());
   if (!inputs) return;
-  exec::Session session(model.value(), {.fetches = {}, .taps = {}, .limits = kRunLimits});
+  exec::Session session(model.value(), {}, {.fetches = {}, .taps = {}, .limits = kRunLimits});
   for (int run = 0; run < 2; ++run) {
     if (!session.run_operands(*inputs).ok()) return;
   }

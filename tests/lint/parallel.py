@@ -10,7 +10,7 @@ import sources
 REGION = re.compile(r"^\s*#\s*pragma\s+omp\s+(?!simd\b|declare\s+simd\b)(\w+)|_Pragma\s*\(\s*\"omp\s+(?!simd\b)(\w+)")
 THREAD = re.compile(r"\bstd::(j?thread\b(?!::)|async\b)")
 # What it is written with, and what cannot throw: an empty region, and threads whose bodies turn exceptions into results or allocate nothing.
-REGIONS_OF = ("src/base/parallel.cpp", "src/exec/resources.cpp")
+REGIONS_OF = ("src/base/parallel.cpp", "src/exec/environment.cpp")
 THREADS_OF = ("src/base/parallel.cpp", "src/base/residency.h", "src/calib/read_ahead.h", "src/calib/read_ahead.cpp")
 
 

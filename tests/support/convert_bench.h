@@ -32,7 +32,8 @@ struct ConvertBench {
   Result<size_t> try_step(const std::string& text) {
     left.clear();
     QQ_TRY(const pipeline::ConversionStep step, pipeline::read_step(text));
-    pass::ConvertContext context{model, step.options, diagnostics, left, files};
+    const exec::Environment environment;
+    pass::ConvertContext context{model, step.options, diagnostics, environment, left, files};
     QQ_TRY(const size_t changes, pipeline::run_step(step, context));
     QQ_RETURN_IF_ERROR(pass::tidy_up(model.graph, Changed::kNo).status());
     QQ_RETURN_IF_ERROR(pass::infer_types_again(model, diagnostics).status());

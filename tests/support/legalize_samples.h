@@ -39,7 +39,7 @@ struct OutputDifference {
   double mean = 0, square = 0;
 };
 inline OutputDifference output_difference(const ir::Model& a, const ir::Model& b, const calib::DataReader& samples) {
-  exec::Session first(a, {}), second(b, {});
+  exec::Session first(a, {}, {}), second(b, {}, {});
   OutputDifference difference;
   double count = 0;
   for (size_t i = 0; i < samples.size(); ++i) {

@@ -88,7 +88,8 @@ void PassStage::run_before(const std::string& pass) {
   for (const std::string& earlier : pass_names()) {
     if (earlier == pass) return;
     const pass::PassInfo* info = find_pass(earlier);
-    if (info->phase == pass::Phase::kCalibrate && !bench_.context.calibrated) bench_.context.calibrated = std::make_shared<const ir::Model>(bench_.model);
+    if (info->phase == pass::Phase::kCalibrate && !bench_.context.calibrated)
+      bench_.context.calibrated = std::make_shared<const ir::Model>(bench_.model);
     if (info->enabled(bench_.settings)) bench_.run(info->run);
   }
 }

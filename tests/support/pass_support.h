@@ -124,7 +124,7 @@ inline std::vector<ir::Tensor> run_model(const ir::Model& model, uint32_t seed =
     for (float& value : tensor.mutable_data<float>()) value = distribution(generator);
     inputs.push_back(std::move(tensor));
   }
-  exec::Session session(model, {});
+  exec::Session session(model, {}, {});
   const auto results = session.run(inputs);
   EXPECT_TRUE(results.ok()) << results.status().message();
   return results.ok() ? *results.value() : std::vector<ir::Tensor>{};

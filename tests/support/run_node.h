@@ -36,7 +36,7 @@ inline Result<ir::Tensor> run_node(const NodeRun& run, const std::vector<ir::Ten
   const ir::ValueId y = edit.add_value("y");
   edit.add_node({run.op, "", "under_test", ids, {y}, run.attributes});
   edit.add_graph_output(y);
-  exec::Session session(model, {});
+  exec::Session session(model, {}, {});
   QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(fed));
   return (*results)[0];
 }

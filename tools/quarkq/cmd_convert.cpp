@@ -77,7 +77,7 @@ Run setup_convert(CLI::App& app) {
   app.add_flag("--external-data", request.external_data, "Store weights next to the model, in OUTPUT.data");
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
-  add_ceiling_option(app);
+  add_ceiling_option(app, request.memory_ceiling);
   return [args] { return run_convert(*args); };
 }
 

@@ -276,6 +276,7 @@ Result<ScoreRequest> score_request(const EvaluateArgs& args) {
   request.settings = models.settings;
   request.limit = models.limit;
   request.threads = args.compute.threads;
+  request.memory_ceiling = models.memory_ceiling;
   request.metric = args.metric.request;
   request.metric.truth_path = models.accuracy.labels_path;
   request.metric.output = models.accuracy.output;
@@ -354,7 +355,7 @@ Run setup_evaluate(CLI::App& app) {
   app.add_flag("--details", args->details, "Print a table with a row for each pair");
   app.add_flag("--worst-first", args->worst_first, "The same, the smallest cosine first");
   add_compute_options(app, args->compute);
-  add_ceiling_option(app);
+  add_ceiling_option(app, args->models.memory_ceiling);
   return [args] { return run_evaluate(*args); };
 }
 

@@ -59,7 +59,7 @@ Run setup_import(CLI::App& app) {
   add_target_options(app, request.settings);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
-  add_ceiling_option(app);
+  add_ceiling_option(app, request.memory_ceiling);
   return [args] { return run_import(*args); };
 }
 

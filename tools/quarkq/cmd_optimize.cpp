@@ -69,7 +69,7 @@ Run setup_optimize(CLI::App& app) {
   add_target_options(app, request.settings);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
-  add_ceiling_option(app);
+  add_ceiling_option(app, request.memory_ceiling);
   return [args] { return run_optimize(*args); };
 }
 

@@ -143,7 +143,7 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   app.add_option("-o,--output", request.output_path, "Result (default: <stem>_quantized.onnx next to the model)");
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
-  add_ceiling_option(app);
+  add_ceiling_option(app, request.memory_ceiling);
   return args;
 }
 

@@ -106,10 +106,8 @@ struct Found {
   bool is_beyond = false;  ///< it was ended because it took more than it may
 };
 
-using DryRun = std::function<Result<Forecast>(int threads)>;
-
-Found try_here(const DryRun& dry_run, int threads) {
-  const Result<Forecast> found = dry_run(threads);
+Found try_here(const DryRun& dry_run, int threads, int64_t ceiling) {
+  const Result<Forecast> found = dry_run(threads, ceiling);
   if (!found.ok()) return {};
   const bool finetunes = std::ranges::any_of(found.value().not_included,
                                              [](const std::string& text) { return text == "training of the layers"; });
@@ -140,9 +138,8 @@ std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, const Bou
   if (child < 0) return {};
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a parent that is ended takes its trial with it
-    set_memory_ceiling(bounds.ceiling);
     std::thread(end_beyond, bounds.most).detach();
-    const Found found = try_here(dry_run, threads);
+    const Found found = try_here(dry_run, threads, bounds.ceiling);
     const ssize_t written = ::write(ends[1], &found, sizeof found);
     _exit(written == static_cast<ssize_t>(sizeof found) ? 0 : 1);
   }
@@ -194,11 +191,11 @@ void add_memory_option(CLI::App& app, int64_t& bytes) {
       ->type_name("SIZE");
 }
 
-void add_ceiling_option(CLI::App& app) {
+void add_ceiling_option(CLI::App& app, int64_t& ceiling) {
   app.add_option_function<int64_t>(
          "--max-memory",
-         [](const int64_t& bytes) {
-           set_memory_ceiling(bytes);
+         [&ceiling](const int64_t& bytes) {
+           ceiling = bytes;
            stop_beyond(bytes);
          },
          kHelp)

@@ -260,7 +260,7 @@ Status run_some(const GptqSamples& samples, const ir::Model& model, std::span<co
     hessians.emplace_back(depth_of(model, target));
   }
   {
-    exec::Session session(model, std::move(options));
+    exec::Session session(model, samples.environment, std::move(options));
     for (size_t i = 0; i < samples.count; ++i) {
       QQ_TRY(const calib::Sample sample, samples.data.read(i));
       QQ_TRY(const std::vector<ir::Tensor>* const values,
@@ -294,9 +294,10 @@ Dense<float> dense_of(const ir::Tensor& matrix) {
   return dense;
 }
 
-GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data, Progress progress) {
+GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data,
+                         const exec::Environment& environment, Progress progress) {
   const size_t count = settings.quirk(config::Quirk::kUseAllGptqSamples) ? data.size() : 1;
-  return {data, count, std::move(progress)};
+  return {data, environment, count, std::move(progress)};
 }
 
 Status for_each_hessian(const GptqSamples& samples, const ir::Model& model, const std::vector<GptqTarget>& targets,

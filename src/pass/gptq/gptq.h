@@ -85,11 +85,13 @@ Dense<float> dense_of(const ir::Tensor& matrix);
 /// The samples for computing Hessians.
 struct GptqSamples {
   const calib::DataReader& data;
-  size_t count = 0;  ///< Number of samples, from the first.
+  const exec::Environment& environment;  ///< Environment of the session in which they run.
+  size_t count = 0;                      ///< Number of samples, from the first.
   Progress progress = {};
 };
 /// Returns all samples. The reference stops after one (quirk UseAllGptqSamples).
-GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data, Progress progress);
+GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data,
+                         const exec::Environment& environment, Progress progress);
 
 using UseHessian = std::function<Status(const GptqTarget&, const Dense<double>&)>;
 /// Calls `use` with each target and the Hessian of its inputs over the samples. Processes as many targets at a time as

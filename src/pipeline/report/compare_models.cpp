@@ -42,12 +42,12 @@ namespace {
 
 constexpr pass::Phase kCalibrate = pass::Phase::kCalibrate;  // the phase after those that rewrite the float model
 
-Result<ir::Model> load_typed(const ModelFile& file, Diagnostics& diagnostics) {
+Result<ir::Model> load_typed(const ModelFile& file, const exec::Environment& environment, Diagnostics& diagnostics) {
   onnx_io::LoadReport loaded;
   QQ_TRY(ir::Model model, load_model(file, &loaded));
   diagnostics.add(loaded.findings);
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
-  QQ_RETURN_IF_ERROR(type_user_operators(model, diagnostics).context(file.path));
+  QQ_RETURN_IF_ERROR(type_user_operators(model, environment, diagnostics).context(file.path));
   return model;
 }
 
@@ -143,12 +143,12 @@ Status fit(const EvaluateModelsRequest& request, ModelPair& models) {
   return Status();
 }
 
-/// The float model as `settings` would have it calibrated, so that its tensors mean what the quantized model's mean.
-Result<ir::Model> rewrite(ir::Model model, const config::Settings& settings, std::unique_ptr<calib::DataReader>& data,
-                          Diagnostics& diagnostics) {
+/// The job's float model as its settings would have it calibrated, so that its tensors mean what the quantized model's
+/// mean.
+Result<ir::Model> rewrite(Job& job, std::unique_ptr<calib::DataReader>& data, Diagnostics& diagnostics) {
   Samples samples;
   samples.opened = std::move(data);
-  RunState state{.model = std::move(model), .settings = settings};
+  RunState state{.model = std::move(job.model), .settings = job.settings, .environment = job.environment};
   std::vector<PassTime> times;
   const Result<ir::Model> converted = run_float_phases(state, samples, kCalibrate, times, {});
   data = std::move(samples.opened);
@@ -177,17 +177,20 @@ Status pair_models(const EvaluateModelsRequest& request, ModelPair& models, Diag
   return prepare_for_run(models.quantized_model, diagnostics).context(request.quantized_path);
 }
 
-Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics& diagnostics) {
+Result<ModelPair> open_models(const EvaluateModelsRequest& request, const exec::Environment& environment,
+                              Diagnostics& diagnostics) {
   ModelPair models;
+  models.environment = environment;
   std::optional<Job> job;
-  QQ_TRY(const config::QuantConfig asked, load_sample_settings(request.config, request.settings));
-  QQ_TRY(models.quantized_model, load_typed({request.quantized_path, request.quantized_bytes}, diagnostics));
+  QQ_TRY(const config::QuantConfig asked, load_sample_settings({request.config, request.settings}, models.environment));
+  QQ_TRY(models.quantized_model,
+         load_typed({request.quantized_path, request.quantized_bytes}, models.environment, diagnostics));
   const ModelFile float_file(request.float_path, request.float_bytes);
   if (config::selects_mode(request.config, request.settings)) {
-    QQ_TRY(job, open_job(float_file, request.config, request.settings, diagnostics));
+    QQ_TRY(job, open_job(float_file, {request.config, request.settings}, environment, diagnostics));
     models.float_model = job->model;  // shares the weights
   } else {
-    QQ_TRY(models.float_model, load_typed(float_file, diagnostics));
+    QQ_TRY(models.float_model, load_typed(float_file, models.environment, diagnostics));
     QQ_RETURN_IF_ERROR(pin_shapes(models.float_model, asked.legalize, diagnostics).context(request.float_path));
   }
   const config::LegalizeBlock fixed = shapes_of(models.quantized_model.graph, models.float_model.graph);
@@ -198,7 +201,7 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics&
   QQ_RETURN_IF_ERROR(pair_models(request, models, diagnostics));
   if (request.layers && job) {
     QQ_RETURN_IF_ERROR(pin_shapes(job->model, fixed, diagnostics).context(request.float_path));
-    QQ_TRY(models.rewritten, rewrite(std::move(job->model), job->settings, models.opened, diagnostics));
+    QQ_TRY(models.rewritten, rewrite(*job, models.opened, diagnostics));
   } else if (request.layers && models.fitted != nullptr) {
     return invalid_argument(
         request.quantized_path,
@@ -211,7 +214,8 @@ Result<std::vector<TensorAgreement>> compare_layers(const ModelPair& models, siz
   const ir::Model& reference = models.rewritten ? *models.rewritten : models.float_model;
   std::vector<size_t> first(std::min(samples, models.for_quantized().size()));
   std::iota(first.begin(), first.end(), size_t{0});
-  return compare::compare_tensors(reference, models.quantized_model, prepare_for_run, models.for_quantized(), first);
+  return compare::compare_tensors(reference, models.quantized_model, prepare_for_run,
+                                  {models.for_quantized(), models.environment, std::move(first)});
 }
 
 namespace {
@@ -232,6 +236,7 @@ class ModelComparison {
   Status run() {
     const size_t count = models_.samples->size();
     compare::PairedSamples samples{.data = *models_.samples,
+                                   .environment = models_.environment,
                                    .numbers = std::vector<size_t>(count),
                                    .fitted = models_.fitted.get(),
                                    .first_name = request_.float_path,
@@ -347,6 +352,7 @@ Result<EvaluateReport> compare_on_all(Run& run) {
   names.quantized_path = run.report.output_path;
   names.progress = [&run](const Progress& now) { return run.reports(now.done, now.total); };
   ModelPair models;
+  models.environment = run.state.environment;
   models.float_model = run.loaded;  // shares the weights
   models.quantized_model = run.state.model;
   models.samples = samples;

@@ -10,6 +10,7 @@
 #include "base/diagnostics.h"
 #include "base/strings.h"
 #include "calib/data_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "metrics/array_metrics.h"
 #include "quarkq/evaluate.h"
@@ -55,6 +56,7 @@ struct OutputPair {
 };
 
 struct ModelPair {
+  exec::Environment environment;           ///< Environment of the sessions of both.
   ir::Model float_model, quantized_model;  ///< Ready to run.
   std::vector<OutputPair> outputs;
   const calib::DataReader* samples = nullptr;  ///< For the float model.
@@ -75,7 +77,8 @@ Status pair_models(const EvaluateModelsRequest& request, ModelPair& models, Diag
 /// Loads both models and opens the samples. A config specifies the preprocessing of images, and the rewrites of the
 /// float model if layers are requested. Fails if a file cannot be loaded or read, and with kInvalidArgument if inputs
 /// or outputs do not match.
-Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics& diagnostics);
+Result<ModelPair> open_models(const EvaluateModelsRequest& request, const exec::Environment& environment,
+                              Diagnostics& diagnostics);
 
 /// Returns the inner tensors that exist in both models, over the first `samples`, in node order.
 Result<std::vector<TensorAgreement>> compare_layers(const ModelPair& models, size_t samples);

@@ -251,10 +251,10 @@ bool is_known_value(const ir::Graph& graph, ir::ValueId id) {
   return static_cast<size_t>(id.index) < graph.value_count() && graph.is_alive(id);
 }
 
-Status listen_to_values(const ir::Model& model, const plan::QuantPlan& plan, const calib::DataReader& data,
+Status listen_to_values(const ir::Model& model, const RunState& state, const calib::DataReader& data,
                         Profiler& profiler) {
   calib::SampleRunOptions options;
-  for (const plan::QuantSlot& slot : plan.slots()) {
+  for (const plan::QuantSlot& slot : state.plan.slots()) {
     if (!is_known_value(model.graph, slot.value)) continue;
     const ir::Value& value = model.graph.value(slot.value);
     const bool is_float = value.type.element == ElementType::kFloat || value.type.element == ElementType::kFloat16;
@@ -262,7 +262,7 @@ Status listen_to_values(const ir::Model& model, const plan::QuantPlan& plan, con
   }
   options.samples = {0};
   options.allow_non_finite = true;
-  return calib::SampleRun(model, data, std::move(options)).pass(profiler);
+  return calib::SampleRun(model, data, state.environment, std::move(options)).pass(profiler);
 }
 
 void set_range(const plan::QuantPlan& plan, const plan::Stage& stage, TensorProfile& profile) {
@@ -290,10 +290,11 @@ std::vector<SettingValue> settings_of(const config::Settings& settings) {
   return values;
 }
 
-Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, const ir::Model& calibrated,
+Result<std::vector<TensorProfile>> profile_tensors(const RunState& state, const ir::Model& calibrated,
                                                    const calib::DataReader* data) {
+  const plan::QuantPlan& plan = state.plan;
   Profiler profiler(plan);
-  if (data != nullptr) QQ_RETURN_IF_ERROR(listen_to_values(calibrated, plan, *data, profiler));
+  if (data != nullptr) QQ_RETURN_IF_ERROR(listen_to_values(calibrated, state, *data, profiler));
   std::vector<TensorProfile> profiles;
   for (const plan::QuantSlot& slot : plan.slots()) {
     if (slot.state == plan::SlotState::kAbsorbed || !is_known_value(calibrated.graph, slot.value)) continue;
@@ -322,7 +323,7 @@ void add_details(RunState& state, const ir::Model& calibrated, const calib::Data
     state.diagnostics.add("details-left-out", "", cat(what, " are not in the report: ", why.message()));
   };
   details.settings = settings_of(state.settings);
-  Result<std::vector<TensorProfile>> profiles = profile_tensors(state.plan, calibrated, data);
+  Result<std::vector<TensorProfile>> profiles = profile_tensors(state, calibrated, data);
   if (!profiles.ok()) leave_out("values of tensors", profiles.status());
   if (profiles.ok()) details.profiles = std::move(profiles).value();
   details.decisions = explain_all(calibrated.graph, state.plan);

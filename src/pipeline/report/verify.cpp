@@ -87,10 +87,10 @@ std::string telling_sample(const Judgement& judgement, const QuantizeReport& rep
 }
 
 /// Fills in the findings about inner tensors on this sample, unless they cannot be compared.
-void look_inside(const FloatModels& floats, const ir::Model& quantized, const calib::DataReader& data, size_t sample,
+void look_inside(const FloatModels& floats, const ir::Model& quantized, const Judgement& judgement, size_t sample,
                  QuantizeReport& report) {
-  const Result<std::vector<TensorAgreement>> tensors =
-      compare::compare_tensors(floats.calibrated, quantized, prepare_for_run, data, {sample});
+  const Result<std::vector<TensorAgreement>> tensors = compare::compare_tensors(
+      floats.calibrated, quantized, prepare_for_run, {*judgement.data, judgement.environment, {sample}});
   if (!tensors.ok()) return;
   report.worst_tensors = compare::worst_tensors(tensors.value(), kWorst);
   report.causes = compare::find_causes(tensors.value(), kCauses);
@@ -135,8 +135,9 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
 }
 
 Result<Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
-                                 const calib::DataReader* data) {
+                                 const exec::Environment& environment, const calib::DataReader* data) {
   Judgement judgement;
+  judgement.environment = environment;
   judgement.data = data;
   judgement.collapse = collapsed_cosine(settings);
   if (settings.tool.verify_samples) judgement.samples = static_cast<size_t>(*settings.tool.verify_samples);
@@ -146,8 +147,9 @@ Result<Judgement> make_judgement(const QuantizeRequest& request, const config::S
 
 Expected expected_outputs(const FloatModels& floats, const Judgement& judgement) {
   if (judgement.data == nullptr) return bad_data("no samples were given (--calib DIR, --eval DIR)");
-  return compare::ExpectedOutputs::make(floats.original, prepare_for_run, *judgement.data,
-                                        compare::spread_samples(judgement.data->size(), judgement.samples));
+  return compare::ExpectedOutputs::make(
+      floats.original, prepare_for_run,
+      {*judgement.data, judgement.environment, compare::spread_samples(judgement.data->size(), judgement.samples)});
 }
 
 Status verify_result(const FloatModels& floats, const Expected& expected, const ir::Model& quantized,
@@ -170,8 +172,7 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
   }
   report.outputs = std::move(outputs).value();
   report.compared_samples = expected.value().sample_count();
-  look_inside(floats, quantized, *judgement.data, expected.value().number_of(telling_sample(judgement, report)),
-              report);
+  look_inside(floats, quantized, judgement, expected.value().number_of(telling_sample(judgement, report)), report);
   std::optional<std::vector<OutputAgreement>> rewritten;  // computed when an output needs it
   for (const OutputAgreement& output : report.outputs) {
     const std::string found = agreement_text(output, report.compared_samples);
@@ -242,7 +243,7 @@ Result<double> mean_of(const Metric& metric, const ir::Model& original, const ir
                        const Judgement& judgement) {
   QQ_TRY(const ir::Model expected_model, ready_to_run(original));
   QQ_TRY(const ir::Model found_model, ready_to_run(quantized));
-  const compare::PairedSamples samples{*judgement.data,
+  const compare::PairedSamples samples{*judgement.data, judgement.environment,
                                        compare::spread_samples(judgement.data->size(), judgement.samples)};
   double sum = 0;
   const auto add = [&](const compare::PairedResults& results) -> Status {

@@ -10,6 +10,7 @@
 #include "calib/data_reader.h"
 #include "compare/expected_outputs.h"
 #include "config/settings.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "quarkq/quantize.h"
 
@@ -27,10 +28,11 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
 
 /// Samples and limits for judging a result. The worst sample of each output counts.
 struct Judgement {
+  exec::Environment environment = {};       ///< Environment of the sessions that run the models.
   const calib::DataReader* data = nullptr;  ///< Samples, or null if there are none.
   size_t samples = 8;                       ///< Number of samples, evenly spread over the data.
   double collapse = 0;                      ///< A lower cosine is a warning.
-  std::optional<double> required;           ///< A lower cosine is an error.
+  std::optional<double> required = {};      ///< A lower cosine is an error.
 };
 
 /// The float outputs that a result is judged by; a failure where the executor cannot run the model, or there are no
@@ -44,9 +46,9 @@ struct VerifyResults {
   QuantizeReport& report;
 };
 
-/// Returns the judgement of the request and the settings. `data` is Source::judged().
+/// Returns the judgement of the request and the settings of the job. `data` is Source::judged().
 Result<Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
-                                 const calib::DataReader* data);
+                                 const exec::Environment& environment, const calib::DataReader* data);
 
 /// Fills in outputs, compare::worst_tensors and causes. A collapsed output is a warning that names the layers where the
 /// signal drops. A model with operators that the executor lacks is valid all the same: the comparison is skipped with a

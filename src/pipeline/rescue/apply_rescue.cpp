@@ -147,13 +147,15 @@ Result<Judges> make_judges(const Run& run, const ir::Model& original, const comp
   std::vector<size_t> numbers;
   for (size_t i = 0; i < spread.size(); ++i) numbers.push_back(spread.number(i));
   QQ_TRY(compare::ExpectedOutputs all,
-         compare::ExpectedOutputs::make(original, prepare_for_run, data, std::move(numbers), known));
+         compare::ExpectedOutputs::make(original, prepare_for_run, {data, run.state.environment, std::move(numbers)},
+                                        known));
   compare::ExpectedOutputs few = all.part(every_second(all.sample_count()));
   Judges judges{std::move(all), std::move(few)};
   if (known == nullptr) return judges;
   std::vector<size_t> worst = worst_samples(run.report, *known);
   if (worst.empty()) return judges;
-  QQ_TRY(judges.hard, compare::ExpectedOutputs::make(original, prepare_for_run, data, std::move(worst), known));
+  QQ_TRY(judges.hard, compare::ExpectedOutputs::make(original, prepare_for_run,
+                                                     {data, run.state.environment, std::move(worst)}, known));
   return judges;
 }
 

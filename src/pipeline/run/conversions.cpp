@@ -76,7 +76,7 @@ Result<size_t> run_pass_alone(RunState& state, const char* pass, pass::ConvertCo
 Result<size_t> run_as_pass(const pass::PassConversion& run, const pass::ConversionOptions& options,
                            pass::ConvertContext& context) {
   QQ_TRY(const config::Settings settings, pass_settings(context.model, {}, run.settings, options));
-  RunState state{.model = std::move(context.model), .settings = settings};
+  RunState state{.model = std::move(context.model), .settings = settings, .environment = context.environment};
   const Result<size_t> changes = run_pass_alone(state, run.pass, context);
   context.model = std::move(state.model);
   return changes;
@@ -98,7 +98,10 @@ Result<size_t> run_on_plan(const pass::PlanConversion& run, const pass::Conversi
          pass_settings(context.model, pass_settings_of_domain(context.model), run.settings, options));
   QQ_TRY(qdq::LiftedModel lifted, qdq::lift(context.model));
   if (lifted.plan.slots().empty()) return unsupported("no pair of QuantizeLinear and DequantizeLinear was found");
-  RunState state{.model = std::move(lifted.model), .settings = settings, .plan = std::move(lifted.plan)};
+  RunState state{.model = std::move(lifted.model),
+                 .settings = settings,
+                 .environment = context.environment,
+                 .plan = std::move(lifted.plan)};
   state.plan.operators = plan::QdqOperators(settings, state.model.opset());
   QQ_TRY(const size_t changes, run_pass_alone(state, run.pass, context));
   if (changes == 0) return size_t{0};
@@ -181,8 +184,9 @@ namespace {
 
 /// Runs both models on one random sample, which fits the inputs of the second one. Returns nullopt if the first one
 /// cannot be run, and infinity as pass::OutputGuard::distance() does.
-std::optional<double> difference_between(const ir::Model& before, const ir::Model& after, double& tolerance) {
-  const Result<pass::OutputGuard> guard = pass::OutputGuard::on_random_sample(before, after.graph);
+std::optional<double> difference_between(const ir::Model& before, const ir::Model& after,
+                                         const exec::Environment& environment, double& tolerance) {
+  const Result<pass::OutputGuard> guard = pass::OutputGuard::on_random_sample(before, environment, after.graph);
   if (!guard.ok()) return std::nullopt;
   tolerance = guard.value().tolerance();
   return guard.value().distance(after);
@@ -222,14 +226,14 @@ Result<ConvertedPass> run_conversion(const ConversionStep& step, const Conversio
   done.claim = name(step.conversion->claim);
   done.nodes_before = before.graph.order().size();
   std::vector<pass::LeftNode> left;
-  pass::ConvertContext context{run.model, step.options, run.diagnostics, left, run.files};
+  pass::ConvertContext context{run.model, step.options, run.diagnostics, run.environment, left, run.files};
   QQ_TRY(done.changes, run_step(step, context));
   for (pass::LeftNode& one : left) done.left.push_back({std::move(one.node), std::move(one.reason)});
   if (run.strict) QQ_RETURN_IF_ERROR(check_strict(done));
   QQ_RETURN_IF_ERROR(settle(run.model, run.diagnostics));
   double tolerance = 0;
   std::optional<double> difference;
-  if (done.changes > 0) difference = difference_between(before, run.model, tolerance);
+  if (done.changes > 0) difference = difference_between(before, run.model, run.environment, tolerance);
   QQ_RETURN_IF_ERROR(check_claim(step, difference, tolerance));
   if (difference && std::isfinite(*difference)) done.difference = difference;
   done.nodes_after = run.model.graph.order().size();
@@ -247,12 +251,13 @@ Result<std::vector<ConversionStep>> steps_of(const std::vector<config::ListedPas
   return steps;
 }
 
-Status run_listed(const std::vector<config::ListedPass>& passes, ir::Model& model, Diagnostics& diagnostics) {
-  QQ_TRY(const std::vector<ConversionStep> steps, steps_of(passes, diagnostics));
+Status run_listed(const std::vector<config::ListedPass>& passes, const ListedRun& run) {
+  QQ_TRY(const std::vector<ConversionStep> steps, steps_of(passes, run.diagnostics));
   std::vector<pass::SideFile> files;  // none of the listed passes makes any
   for (const ConversionStep& step : steps) {
-    QQ_RETURN_IF_ERROR(
-        run_conversion(step, {model, diagnostics, files}).status().context(cat("listed pass ", step.conversion->name)));
+    QQ_RETURN_IF_ERROR(run_conversion(step, {run.model, run.environment, run.diagnostics, files})
+                           .status()
+                           .context(cat("listed pass ", step.conversion->name)));
   }
   return Status();
 }

@@ -35,7 +35,8 @@ Result<size_t> run_step(const ConversionStep& step, pass::ConvertContext& contex
 /// One conversion of a model with its checks: the model is valid afterwards, and the outputs match the conversion's
 /// claim.
 struct ConversionRun {
-  ir::Model& model;  ///< Unusable after an error.
+  ir::Model& model;                      ///< Unusable after an error.
+  const exec::Environment& environment;  ///< Environment of the sessions that check it.
   Diagnostics& diagnostics;
   std::vector<pass::SideFile>& files;
   bool strict = false;  ///< ConvertRequest::strict
@@ -48,7 +49,13 @@ Result<ConvertedPass> run_conversion(const ConversionStep& step, const Conversio
 /// Returns the steps of a list, in order. Fails with kInvalidArgument, naming the line, for unknown steps.
 Result<std::vector<ConversionStep>> steps_of(const std::vector<config::ListedPass>& passes, Diagnostics& diagnostics);
 
+/// A model on which a list of passes runs.
+struct ListedRun {
+  ir::Model& model;
+  const exec::Environment& environment;
+  Diagnostics& diagnostics;
+};
 /// Runs the list on the model, each conversion with its checks.
-Status run_listed(const std::vector<config::ListedPass>& passes, ir::Model& model, Diagnostics& diagnostics);
+Status run_listed(const std::vector<config::ListedPass>& passes, const ListedRun& run);
 
 }  // namespace quarkq::pipeline

@@ -106,10 +106,10 @@ Status add_file(const ModelFile& file, ContentHash& hash) {
   return Status();
 }
 
-Result<Job> open_job(const ModelFile& given, const std::string& config, const std::vector<std::string>& sets,
+Result<Job> open_job(const ModelFile& given, const AskedSettings& request, exec::Environment environment,
                      Diagnostics& diagnostics) {
   const std::string& model_path = given.path;
-  QQ_TRY(const config::QuantConfig asked, config::load_config(config, sets));
+  QQ_TRY(const config::QuantConfig asked, config::load_config(request.config, request.sets));
   ModelFile file = given;
   file.stays_in_memory = config::asks_crypto(asked);
   onnx_io::LoadReport loaded;
@@ -120,23 +120,24 @@ Result<Job> open_job(const ModelFile& given, const std::string& config, const st
     QQ_TRY(model, qdq::strip(model).context(model_path));
   }
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
-  QQ_RETURN_IF_ERROR(use_user_operators(asked));
-  QQ_RETURN_IF_ERROR(use_backend(asked));
-  QQ_RETURN_IF_ERROR(type_user_operators(model, diagnostics).context(model_path));
+  QQ_RETURN_IF_ERROR(use_user_operators(asked, environment));
+  QQ_RETURN_IF_ERROR(use_backend(asked, environment));
+  QQ_RETURN_IF_ERROR(type_user_operators(model, environment, diagnostics).context(model_path));
   QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(model_path));  // ranks are known now
   QQ_TRY(const config::PassList passes, config::asked_pass_list(asked));
-  QQ_RETURN_IF_ERROR(run_listed(passes.before, model, diagnostics).context(model_path));
+  QQ_RETURN_IF_ERROR(run_listed(passes.before, {model, environment, diagnostics}).context(model_path));
   QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
   config::validate(settings, config::Asked::kByUser, diagnostics);
   QQ_RETURN_IF_ERROR(pin_shapes(model, settings.legalize, diagnostics).context(model_path));
   const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + loaded.external_bytes;
   std::optional<ir::Model> tail = cut_tail(model, settings, diagnostics);
-  return Job{std::move(model), std::move(settings), bytes, file.requantizes, std::move(tail)};
+  return Job{std::move(model), std::move(settings), std::move(environment), bytes, file.requantizes, std::move(tail)};
 }
 
 void begin(RunState& state, const Job& job) {
   state.model = job.model;
   state.settings = job.settings;
+  state.environment = job.environment;
 }
 
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics) {
@@ -153,12 +154,12 @@ Status check_is_float(const std::string& model_path, const Job& job, Diagnostics
   return Status();
 }
 
-Result<config::QuantConfig> load_sample_settings(const std::string& config, const std::vector<std::string>& sets) {
-  std::vector<std::string> all = sets;
-  if (!config::selects_mode(config, sets)) all.emplace_back("quant_config={}");
-  QQ_TRY(config::QuantConfig asked, config::load_config(config, all));
-  QQ_RETURN_IF_ERROR(use_backend(asked));
-  QQ_RETURN_IF_ERROR(use_user_operators(asked));
+Result<config::QuantConfig> load_sample_settings(const AskedSettings& request, exec::Environment& environment) {
+  std::vector<std::string> all = request.sets;
+  if (!config::selects_mode(request.config, request.sets)) all.emplace_back("quant_config={}");
+  QQ_TRY(config::QuantConfig asked, config::load_config(request.config, all));
+  QQ_RETURN_IF_ERROR(use_backend(asked, environment));
+  QQ_RETURN_IF_ERROR(use_user_operators(asked, environment));
   return asked;
 }
 

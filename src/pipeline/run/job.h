@@ -13,6 +13,7 @@
 #include "calib/data_reader.h"
 #include "calib/statistics_set.h"
 #include "config/settings.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "onnx_io/load.h"
 #include "pipeline/run/run_state.h"
@@ -49,13 +50,21 @@ Status add_file(const ModelFile& file, ContentHash& hash);
 struct Job {
   ir::Model model;
   config::Settings settings;
+  exec::Environment environment;  ///< Environment of all sessions of the run.
   uint64_t bytes = 0;             ///< Size of the model, including its external data.
   bool is_requantized = false;    ///< Its Q/DQ were removed.
   std::optional<ir::Model> tail;  ///< The part of the model removed by legalize.tail=cut.
 };
 
-/// Findings of the settings come first in `diagnostics`.
-Result<Job> open_job(const ModelFile& model, const std::string& config, const std::vector<std::string>& sets,
+/// Settings of a request, not yet read.
+struct AskedSettings {
+  const std::string& config;
+  const std::vector<std::string>& sets;
+};
+
+/// Findings of the settings come first in `diagnostics`. The job's environment is `environment` with the backend and
+/// the user libraries of the settings.
+Result<Job> open_job(const ModelFile& model, const AskedSettings& asked, exec::Environment environment,
                      Diagnostics& diagnostics);
 
 /// `state` gets the model and the settings of the job. The job keeps the model as loaded; weights are shared.
@@ -65,9 +74,9 @@ void begin(RunState& state, const Job& job);
 /// (kUnsupported). In compat mode that is a warning.
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics);
 
-/// Reads the settings of a run that reads samples but does not quantize, so that a preset is optional. Applies its
-/// backend and its user libraries.
-Result<config::QuantConfig> load_sample_settings(const std::string& config, const std::vector<std::string>& sets);
+/// Reads the settings of a run that reads samples but does not quantize, so that a preset is optional. Adds their
+/// backend and user libraries to the environment.
+Result<config::QuantConfig> load_sample_settings(const AskedSettings& asked, exec::Environment& environment);
 
 /// Returns the settings of samples: kind, formats and preprocessing, without the samples themselves.
 Result<calib::DataOptions> data_options(const config::QuantConfig& asked);

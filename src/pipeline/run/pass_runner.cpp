@@ -2,7 +2,8 @@
 #include "pipeline/run/pass_runner.h"
 
 #include <algorithm>
-#include <memory>
+#include <deque>
+#include <mutex>
 #include <string>
 
 #include "base/stopwatch.h"
@@ -21,11 +22,12 @@ using pass::Phase;
 }  // namespace
 
 const char* dashed_name(const char* function) {
-  static std::vector<std::unique_ptr<std::string>> names;
-  auto name = std::make_unique<std::string>(function);
-  std::replace(name->begin(), name->end(), '_', '-');
-  names.push_back(std::move(name));
-  return names.back()->c_str();
+  static std::mutex mutex;  // two tables may be made at the same time
+  static std::deque<std::string> names;
+  const std::lock_guard lock(mutex);
+  std::string& name = names.emplace_back(function);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name.c_str();
 }
 
 const std::vector<pass::PassInfo>& all_passes() {
@@ -247,7 +249,8 @@ Status run_passes(RunState& state, PhaseRange range, std::vector<PassTime>& time
 Status prepare_for_run(ir::Model& model, Diagnostics& diagnostics) {
   static const config::Settings kDefaults;
   plan::Selection selection;
-  pass::FloatContext context{model, kDefaults, selection, diagnostics};
+  const exec::Environment none;  // these passes run no model
+  pass::FloatContext context{model, kDefaults, selection, diagnostics, none};
   for (const auto pass : {rewrite::remove_input_initializers, rewrite::fold_constants, rewrite::remove_no_ops,
                           rewrite::fuse_batch_norm, rewrite::fuse_pad_into_conv}) {
     QQ_RETURN_IF_ERROR(pass(context).status());

@@ -31,7 +31,7 @@ std::optional<pass::OutputGuard> make_guard(RunState& state, const calib::DataRe
   if (samples == nullptr || !state.settings.quirk(config::Quirk::kCompareRewrites)) return std::nullopt;
   Result<calib::Sample> sample = samples->read(0);
   if (!sample.ok()) return std::nullopt;  // calibration reports the reason
-  Result<pass::OutputGuard> guard = pass::OutputGuard::make(state.model, std::move(sample).value());
+  Result<pass::OutputGuard> guard = pass::OutputGuard::make(state.model, state.environment, std::move(sample).value());
   if (guard.ok()) return std::move(guard).value();
   state.diagnostics.add("rewrites-not-checked", "",
                         "rewrites of the float model are not checked: " + guard.status().message());
@@ -135,14 +135,15 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
     source.observed = observed.get();
     source.samples.opened = std::move(observed);
     source.is_random = is_random_data(request.samples, request.calib_folder, job.settings);
-    if (!source.is_random) check_plausible(job.model, *source.observed, diagnostics);
+    if (!source.is_random) check_plausible(job.model, job.environment, *source.observed, diagnostics);
   }
   const std::string file = !request.statistics_path.empty() ? request.statistics_path : block.stats.value_or("");
   if (file.empty() && source.observed != nullptr) {
-    report_backend(diagnostics);
+    report_backend(job.environment, diagnostics);
     const config::DataType type = job.settings.formats.activation_type;
     const bool measures_ranges = !config::is_half(type) && !config::is_block(type);  // the others only compare
-    if (measures_ranges) QQ_RETURN_IF_ERROR(check_operators_known(job.model).context(request.model.path));
+    if (measures_ranges)
+      QQ_RETURN_IF_ERROR(check_operators_known(job.model, job.environment).context(request.model.path));
   }
   if (file.empty()) return source;
   if (!job.settings.quirk(config::Quirk::kMergeableStatistics))

@@ -98,13 +98,20 @@ class SpreadSink : public exec::TapSink {
   ChannelSpread& spread_;
 };
 
+/// A model, and the samples that may contradict it.
+struct TriedModel {
+  const ir::Model& model;
+  const exec::Environment& environment;
+  const calib::ObservedReader& samples;
+};
+
 /// For each of a few samples `sink` observes what `options` taps, and `use` is called with what they fetch.
 template <typename Use>
-Status run_samples(const ir::Model& model, const calib::DataReader& samples, exec::SessionOptions options,
-                   const Use& use, exec::TapSink* sink = nullptr) {
-  exec::Session session(model, std::move(options));
-  for (const size_t index : compare::spread_samples(samples.size(), kSamplesTried)) {
-    QQ_TRY(const calib::Sample sample, samples.read(index));
+Status run_samples(const TriedModel& tried, exec::SessionOptions options, const Use& use,
+                   exec::TapSink* sink = nullptr) {
+  exec::Session session(tried.model, tried.environment, std::move(options));
+  for (const size_t index : compare::spread_samples(tried.samples.size(), kSamplesTried)) {
+    QQ_TRY(const calib::Sample sample, tried.samples.read(index));
     QQ_TRY(const std::vector<ir::Tensor>* results, session.run(sample.inputs, sink));
     QQ_RETURN_IF_ERROR(use(*results));
   }
@@ -112,20 +119,20 @@ Status run_samples(const ir::Model& model, const calib::DataReader& samples, exe
 }
 
 /// What the first layer makes of a few samples.
-Status add_first_layer(const ir::Model& model, const calib::DataReader& samples, ir::ValueId output,
-                       ChannelSpread& spread) {
-  if (model.graph.value(output).type.element != ElementType::kFloat) {
-    return run_samples(model, samples, {{output}, {}},
+Status add_first_layer(const TriedModel& tried, ir::ValueId output, ChannelSpread& spread) {
+  if (tried.model.graph.value(output).type.element != ElementType::kFloat) {
+    return run_samples(tried, {{output}, {}},
                        [&](const std::vector<ir::Tensor>& results) { return spread.add(results[0]); });
   }
   SpreadSink sink(spread);
   const auto ignore = [](const std::vector<ir::Tensor>&) { return Status(); };
-  return run_samples(model, samples, {{}, {output}}, ignore, &sink);
+  return run_samples(tried, {{}, {output}}, ignore, &sink);
 }
 
 /// Scores so large that every class is certain, on any of the outputs.
-Result<bool> has_absurd_scores(const ir::Model& model, const calib::DataReader& samples) {
-  const std::vector<ir::ValueId> scores = find_scores(model.graph);
+Result<bool> has_absurd_scores(const TriedModel& tried) {
+  const ir::Graph& graph = tried.model.graph;
+  const std::vector<ir::ValueId> scores = find_scores(graph);
   if (scores.empty()) return false;
   bool found = false;
   const auto look = [&](const std::vector<ir::Tensor>& results) {
@@ -135,11 +142,11 @@ Result<bool> has_absurd_scores(const ir::Model& model, const calib::DataReader& 
       for (float& value : values) value = std::abs(value);
       const auto most = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 99 / 100);
       std::nth_element(values.begin(), most, values.end());
-      found = found || *most > (model.graph.value(scores[i]).is_output ? kAbsurdScore : kSaturated);
+      found = found || *most > (graph.value(scores[i]).is_output ? kAbsurdScore : kSaturated);
     }
     return Status();
   };
-  QQ_RETURN_IF_ERROR(run_samples(model, samples, {scores, {}}, look));
+  QQ_RETURN_IF_ERROR(run_samples(tried, {scores, {}}, look));
   return found;
 }
 
@@ -212,13 +219,12 @@ std::optional<BiasEvidence> bias_evidence(const FirstLayer& layer, const Channel
   return evidence.fitting >= kTellingBias ? std::optional(evidence) : std::nullopt;
 }
 
-Result<std::optional<std::string>> judge_folded(const ir::Model& model, const FirstLayer& layer,
-                                                const ChannelSpread& seen, const calib::ObservedReader& samples,
-                                                const InputSummary& input) {
+Result<std::optional<std::string>> judge_folded(const TriedModel& tried, const FirstLayer& layer,
+                                                const ChannelSpread& seen, const InputSummary& input) {
   using Verdict = std::optional<std::string>;
   const std::optional<BiasEvidence> evidence = bias_evidence(layer, seen);
   if (!evidence) return Verdict();
-  const std::string label = model.graph.label(layer.conv);
+  const std::string label = tried.model.graph.label(layer.conv);
   if (evidence->bias > kMostBias && evidence->fitting > input.most - input.least) {
     return Verdict(cat(held(input), ", the biases of ", label, " suit inputs of about ", number_text(evidence->fitting),
                        ", which is far larger; --preprocess raw or caffe keeps pixels in ", "0..255"));
@@ -226,7 +232,7 @@ Result<std::optional<std::string>> judge_folded(const ir::Model& model, const Fi
   if (evidence->bias >= kLeastBias || evidence->values <= kLargeValues) return Verdict();
   bool is_proven = layer.activation == FirstActivation::kScaled && evidence->values > kBeyondActivation;
   if (layer.activation == FirstActivation::kLinear) {
-    QQ_TRY(is_proven, has_absurd_scores(model, samples));
+    QQ_TRY(is_proven, has_absurd_scores(tried));
   }
   if (!is_proven) return Verdict();
   return Verdict(cat(held(input), "; the biases of ", label, " and the operators after it suit far smaller values; is ",
@@ -235,18 +241,18 @@ Result<std::optional<std::string>> judge_folded(const ir::Model& model, const Fi
                      "?"));
 }
 
-Result<std::optional<std::string>> judge(const ir::Model& model, ir::ValueId value,
-                                         const calib::ObservedReader& samples) {
+Result<std::optional<std::string>> judge(const TriedModel& tried, ir::ValueId value) {
+  const ir::Graph& graph = tried.model.graph;
   std::optional<std::string> verdict;
-  const std::optional<FirstLayer> layer = find_first_layer(model.graph, value);
+  const std::optional<FirstLayer> layer = find_first_layer(graph, value);
   if (!layer) return verdict;
   ChannelSpread seen(layer->gain.size());
-  QQ_RETURN_IF_ERROR(add_first_layer(model, samples, layer->output, seen));
-  const std::string& name = model.graph.value(value).name;
-  for (const InputSummary& input : samples.summary()) {
+  QQ_RETURN_IF_ERROR(add_first_layer(tried, layer->output, seen));
+  const std::string& name = graph.value(value).name;
+  for (const InputSummary& input : tried.samples.summary()) {
     if (input.name != name || input.is_constant() || !calib::channel_axis(input.dims)) continue;
-    if (!layer->deviation.empty()) return judge_trained(model.graph, *layer, seen, input);
-    QQ_TRY(verdict, judge_folded(model, *layer, seen, samples, input));
+    if (!layer->deviation.empty()) return judge_trained(graph, *layer, seen, input);
+    QQ_TRY(verdict, judge_folded(tried, *layer, seen, input));
     const bool is_colour = input.mean.size() > 1;
     if (!verdict && is_colour && std::max(-input.least, input.most) > kBeyondPixels) {
       verdict = cat(held(input), ", outside of 0..255, which no usual recipe gives; is scale: 1/255 missing?");
@@ -262,11 +268,12 @@ bool may_hold_images(const ir::Value& value) {
 
 }  // namespace
 
-void check_plausible(const ir::Model& model, const calib::ObservedReader& samples, Diagnostics& diagnostics) {
+void check_plausible(const ir::Model& model, const exec::Environment& environment, const calib::ObservedReader& samples,
+                     Diagnostics& diagnostics) {
   for (const ir::ValueId id : model.graph.required_inputs()) {
     const ir::Value& value = model.graph.value(id);
     if (!may_hold_images(value)) continue;
-    const Result<std::optional<std::string>> verdict = judge(model, id, samples);
+    const Result<std::optional<std::string>> verdict = judge({model, environment, samples}, id);
     if (verdict.ok() && verdict.value()) diagnostics.add("implausible-input", value.name, *verdict.value());
   }
 }

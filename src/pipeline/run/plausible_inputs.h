@@ -7,6 +7,7 @@
 
 #include "base/diagnostics.h"
 #include "calib/observed_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "quarkq/quantize.h"
 
@@ -15,7 +16,8 @@ namespace quarkq::pipeline {
 /// Warns (implausible-input) if images contradict the model: the training statistics of its first BatchNormalization,
 /// or the biases of its first layer together with the next operator. Runs that layer on a few samples. Does not warn if
 /// the model provides no evidence or cannot be run. `model` is the loaded model, in which nothing is folded yet.
-void check_plausible(const ir::Model& model, const calib::ObservedReader& samples, Diagnostics& diagnostics);
+void check_plausible(const ir::Model& model, const exec::Environment& environment, const calib::ObservedReader& samples,
+                     Diagnostics& diagnostics);
 
 /// Returns why samples are unsuitable for calibrating any model: random, too few, constant. One sentence each.
 std::vector<std::string> sample_cautions(const std::vector<calib::InputSummary>& inputs, size_t samples,

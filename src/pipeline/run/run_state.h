@@ -16,6 +16,7 @@ struct RunState {
   ir::Model model = {};
   config::Settings settings = {};
   Diagnostics diagnostics = {};
+  exec::Environment environment = {};  ///< Environment of all sessions of the run.
   plan::Selection selection = {};
   plan::QuantPlan plan = {};
   pass::CalibrationSource source = {};
@@ -31,14 +32,16 @@ struct RunState {
 
   pass::SelectContext select_context() { return {model, settings, selection, diagnostics}; }
   pass::FloatContext float_context() {
-    return {model, settings, selection, diagnostics, source.data, &channels_last_inputs, progress};
+    return {model, settings, selection, diagnostics, environment, source.data, &channels_last_inputs, progress};
   }
   pass::PlanContext plan_context() {
-    return {model,   settings, selection, plan,    diagnostics, source, calibrated.get(),
-            &tuning, &replan,  &measured, progress};
+    return {model,  settings,         selection, plan,    diagnostics, environment,
+            source, calibrated.get(), &tuning,   &replan, &measured,   progress};
   }
   pass::RestructureContext restructure_context() { return {model, settings, selection, plan, diagnostics}; }
-  pass::QdqContext qdq_context() { return {model, settings, selection, plan, diagnostics, source.data, progress}; }
+  pass::QdqContext qdq_context() {
+    return {model, settings, selection, plan, diagnostics, environment, source.data, progress};
+  }
 };
 
 }  // namespace quarkq::pipeline

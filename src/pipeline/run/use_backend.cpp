@@ -5,8 +5,6 @@
 
 #include "config/enums.h"
 #include "config/named_files.h"
-#include "exec/backend.h"
-#include "exec/foreign.h"
 #include "exec/op_def.h"
 #include "ir/edit.h"
 #include "ir/traversal.h"
@@ -17,18 +15,18 @@
 
 namespace quarkq::pipeline {
 
-Status use_backend(const config::QuantConfig& asked) {
-  exec::backend() = nullptr;
+Status use_backend(const config::QuantConfig& asked, exec::Environment& environment) {
   QQ_TRY(const std::optional<std::string> provider, config::asked_provider(asked.tool.backend));
   if (!provider) return Status();
   ort_runtime::BackendOptions options{*provider, {}, omp_get_max_threads()};
   QQ_TRY(options.libraries, config::user_libraries(asked));
-  QQ_TRY(exec::backend(), ort_runtime::open_backend(options));
+  QQ_TRY(environment.backend, ort_runtime::open_backend(options));
   return Status();
 }
 
-void report_backend(Diagnostics& diagnostics) {
-  if (exec::backend() != nullptr) diagnostics.add("backend", "", cat("calibrated with ", exec::backend()->name()));
+void report_backend(const exec::Environment& environment, Diagnostics& diagnostics) {
+  if (environment.backend == nullptr) return;
+  diagnostics.add("backend", "", cat("calibrated with ", environment.backend->name()));
 }
 
 namespace {
@@ -41,14 +39,14 @@ bool is_custom(const ir::Model& model, const ir::Node& node) {
 }
 
 /// False where nothing new is known, or the inputs have no types yet.
-Result<bool> type_outputs(ir::Model& model, ir::NodeId id) {
+Result<bool> type_outputs(ir::Model& model, ir::NodeId id, const exec::ForeignOperators& operators) {
   const ir::Node node = model.graph.node(id);
   std::vector<ir::ValueType> inputs;
   for (const ir::ValueId input : node.inputs) {
     inputs.push_back(input.valid() ? model.graph.value(input).type : ir::ValueType());
     if (input.valid() && !inputs.back().is_tensor()) return false;
   }
-  QQ_TRY(const auto ready, exec::foreign_operators()->prepare(node, model.opsets, inputs));
+  QQ_TRY(const auto ready, operators.prepare(node, model.opsets, inputs));
   const std::vector<ir::ValueType> types = ready->output_types();
   bool is_new = false;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -63,16 +61,15 @@ Result<bool> type_outputs(ir::Model& model, ir::NodeId id) {
 
 }  // namespace
 
-Status use_user_operators(const config::QuantConfig& asked) {
-  exec::foreign_operators() = nullptr;
+Status use_user_operators(const config::QuantConfig& asked, exec::Environment& environment) {
   QQ_TRY(const std::vector<std::string> libraries, config::user_libraries(asked));
   if (libraries.empty() && !asked.tool.backend) return Status();
-  QQ_TRY(exec::foreign_operators(), ort_runtime::open_operators(libraries));
+  QQ_TRY(environment.foreign_operators, ort_runtime::open_operators(libraries));
   return Status();
 }
 
-Status check_operators_known(const ir::Model& model) {
-  if (exec::foreign_operators() != nullptr) return Status();
+Status check_operators_known(const ir::Model& model, const exec::Environment& environment) {
+  if (environment.foreign_operators != nullptr) return Status();
   for (const ir::NodeId id : model.graph.order()) {
     const ir::Node& node = model.graph.node(id);
     if (is_custom(model, node))
@@ -82,15 +79,15 @@ Status check_operators_known(const ir::Model& model) {
   return Status();
 }
 
-Status type_user_operators(ir::Model& model, Diagnostics& diagnostics) {
-  if (exec::foreign_operators() == nullptr) return Status();
+Status type_user_operators(ir::Model& model, const exec::Environment& environment, Diagnostics& diagnostics) {
+  if (environment.foreign_operators == nullptr) return Status();
   std::map<std::string, int> counts;
   for (const ir::NodeId id : std::vector<ir::NodeId>(model.graph.order())) {
     const ir::Node& node = model.graph.node(id);
     if (!is_custom(model, node)) continue;
     ++counts[ir::full_op_name(node)];
     const std::string label = model.graph.label(id);
-    QQ_TRY(const bool is_new, type_outputs(model, id).context(label));
+    QQ_TRY(const bool is_new, type_outputs(model, id, *environment.foreign_operators).context(label));
     if (is_new) QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
   }
   std::vector<std::string> texts;

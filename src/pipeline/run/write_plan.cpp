@@ -159,7 +159,8 @@ Status record_calls(const RunState& state, const std::vector<ir::NodeId>& nodes,
     if (state.progress && !state.progress(sample + 1, count)) return Status(Code::kInterrupted, "interrupted");
     return Status();
   };
-  return calib::run_all(*state.calibrated, std::move(options), *state.source.data, "bodies", watch);
+  return calib::run_all(*state.calibrated, state.environment, std::move(options), {*state.source.data, "bodies"},
+                        watch);
 }
 
 /// For each input of the body model the value of the body whose content it gets.
@@ -179,7 +180,7 @@ Result<ir::GraphPtr> quantized_body(RunState& outer, const ir::Node& node, const
   const BodyReader samples(recorder.calls(body), fed_values(made));
   config::Settings settings = for_bodies(outer.settings);
   if (samples.size() == 0) settings.selection.weights_only = true;
-  RunState state{.model = std::move(made.model), .settings = std::move(settings)};
+  RunState state{.model = std::move(made.model), .settings = std::move(settings), .environment = outer.environment};
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(state.model, state.diagnostics));
   if (samples.size() > 0) state.source.data = &samples;
   state.progress = outer.progress;
@@ -273,7 +274,7 @@ Status write_plan(RunState& state, std::vector<PassTime>& times, const RunnerOpt
   QQ_RETURN_IF_ERROR(write_bodies(state, times));
   QQ_RETURN_IF_ERROR(run_passes(state, {.from = pass::Phase::kWrite}, times, options));
   if (state.settings.passes.after.empty()) return Status();
-  QQ_RETURN_IF_ERROR(run_listed(state.settings.passes.after, state.model, state.diagnostics));
+  QQ_RETURN_IF_ERROR(run_listed(state.settings.passes.after, {state.model, state.environment, state.diagnostics}));
   pass::QdqContext context = state.qdq_context();
   return qdq::stamp_model(context).status();
 }

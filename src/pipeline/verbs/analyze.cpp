@@ -7,7 +7,7 @@
 #include "base/stopwatch.h"
 #include "config/print.h"
 #include "config/quant_config.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "ir/graph_analysis.h"
 #include "pipeline/report/json.h"
 #include "pipeline/rescue/remedies.h"
@@ -49,8 +49,8 @@ class Analyzer {
     QQ_TRY(original_, pipeline::plan_model(source_, state_, kPlanned, times, options));
     state_.progress = nullptr;
     samples_ = std::min(std::max<size_t>(request_.samples, 1), source_.samples.get()->size());
-    QQ_TRY(expected_,
-           compare::ExpectedOutputs::make(original_, pipeline::prepare_for_run, *source_.samples.get(), samples_));
+    QQ_TRY(expected_, compare::ExpectedOutputs::make(original_, pipeline::prepare_for_run, state_.environment,
+                                                     *source_.samples.get(), samples_));
     candidates_ = pipeline::PartPlans(state_, expected_).candidates();
     return Status();
   }
@@ -181,7 +181,8 @@ struct Opened {
 
 Result<Opened> open(const AnalyzeRequest& request, const pipeline::ModelFile& file, size_t most_samples,
                     Diagnostics& diagnostics) {
-  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, {request.config, request.settings}, environment, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   if (!job.settings.inserts_qdq()) {
     return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
@@ -202,7 +203,6 @@ Result<Opened> open(const AnalyzeRequest& request, const pipeline::ModelFile& fi
 
 Result<AnalyzeReport> analyze(const AnalyzeRequest& request, pipeline::RunState& state) {
   const Stopwatch watch;
-  exec::set_threads(request.threads);
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
   QQ_TRY(Opened opened, open(request, file, /*most_samples=*/0, state.diagnostics));
   AnalyzeReport report;
@@ -229,7 +229,6 @@ Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
 
 Result<Forecast> forecast(const AnalyzeRequest& request) {
   const Stopwatch watch;
-  exec::set_threads(request.threads);
   pipeline::RunState state;
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
   QQ_TRY(Opened opened, open(request, file, pipeline::kTriedSamples, state.diagnostics));

@@ -7,7 +7,7 @@
 #include "calib/run_calibration.h"
 #include "calib/statistics_set.h"
 #include "compare/expected_outputs.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "pass/context.h"
 #include "pipeline/run/facts.h"
 #include "pipeline/run/job.h"
@@ -39,11 +39,12 @@ std::vector<size_t> shard_samples(Shard shard, size_t count) {
 Result<calib::StatisticsSet> collect_statistics(pipeline::RunState& state, const std::vector<size_t>& numbers) {
   const pass::PlanContext context = state.plan_context();
   const std::vector<ir::ValueId> tensors = planning::tensors_to_measure(context, planning::find_range_sources(context));
-  calib::SampleRunOptions options = pass::sample_run_options(context.settings, tensors, context.progress);
+  calib::SampleRunOptions options =
+      pass::sample_run_options(context.environment, context.settings, tensors, context.progress);
   options.samples = numbers;
   calib::CollectOptions collect = pass::collect_options(context.settings);
   collect.with_bins = true;
-  calib::SampleRun run(context.model, *context.source.data, std::move(options));
+  calib::SampleRun run(context.model, *context.source.data, context.environment, std::move(options));
   QQ_TRY(calib::Statistics statistics, calib::collect_statistics(run, tensors, collect));
   calib::StatisticsSet set;
   set.samples = run.sample_names();
@@ -75,20 +76,21 @@ struct Prepared {
 };
 
 Result<Prepared> prepare(const CalibrateRequest& request, const pipeline::ModelFile& file, Diagnostics& diagnostics) {
-  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, {request.config, request.settings}, environment, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   QQ_RETURN_IF_ERROR(check_mergeable(job.settings));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.sample_source, request.calib_folder, job));
   if (samples.opened == nullptr) return bad_data("calibration samples are needed: pass --calib DIR");
-  QQ_RETURN_IF_ERROR(pipeline::check_operators_known(job.model).context(request.model_path));
+  QQ_RETURN_IF_ERROR(pipeline::check_operators_known(job.model, job.environment).context(request.model_path));
   pipeline::report_notes(*samples.opened, diagnostics);
   auto observed =
       std::make_unique<calib::ObservedReader>(std::move(samples.opened), calib::input_specs(job.model.graph));
   if (!pipeline::is_random_data(request.sample_source, request.calib_folder, job.settings))
-    pipeline::check_plausible(job.model, *observed, diagnostics);
+    pipeline::check_plausible(job.model, job.environment, *observed, diagnostics);
   samples.opened = std::move(observed);
-  pipeline::report_backend(diagnostics);
+  pipeline::report_backend(job.environment, diagnostics);
   std::vector<size_t> numbers = shard_samples(request.shard, samples.opened->size());
   if (numbers.empty()) {
     return bad_data("shard ", request.shard.index, "/", request.shard.count,
@@ -131,7 +133,6 @@ std::vector<size_t> half_of(const std::vector<size_t>& numbers) {
 
 Result<CalibrateReport> calibrate(const CalibrateRequest& request, pipeline::RunState& state) {
   const Stopwatch watch;
-  exec::set_threads(request.threads);
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
   QQ_TRY(Prepared prepared, prepare(request, file, state.diagnostics));
   pipeline::begin(state, prepared.job);
@@ -153,7 +154,6 @@ Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
 
 Result<Forecast> forecast(const CalibrateRequest& request) {
   const Stopwatch watch;
-  exec::set_threads(request.threads);
   pipeline::RunState state;
   QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, request.output_path));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);

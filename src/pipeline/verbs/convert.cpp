@@ -5,7 +5,7 @@
 
 #include "base/file_system.h"
 #include "base/stopwatch.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "ir/check_graph.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
@@ -91,7 +91,7 @@ Status check_places(const ConvertRequest& request, const std::vector<ConversionS
 
 Result<ConvertReport> convert(const ConvertRequest& given) {
   const Stopwatch watch;
-  exec::set_threads(given.threads);
+  const auto environment = exec::Environment::begin(given.threads, given.memory_ceiling);
   ConvertRequest request = given;
   Diagnostics found;
   QQ_TRY(const std::vector<ConversionStep> steps, read_steps(request, found));
@@ -103,7 +103,7 @@ Result<ConvertReport> convert(const ConvertRequest& given) {
   report.input_opset = model.opset();
   std::vector<pass::SideFile> files;
   for (const ConversionStep& step : steps) {
-    QQ_TRY(ConvertedPass done, pipeline::run_conversion(step, {model, found, files, request.strict})
+    QQ_TRY(ConvertedPass done, pipeline::run_conversion(step, {model, environment, found, files, request.strict})
                                    .context(cat(request.model_path, ": --pass ", step.conversion->name)));
     report.passes.push_back(std::move(done));
   }

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "calib/reader/file_formats.h"
 #include "compare/tensors.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "metrics/array_metrics.h"
 #include "pipeline/report/compare_models.h"
 #include "pipeline/run/facts.h"
@@ -184,9 +184,9 @@ Result<std::optional<AccuracyCount>> open_accuracy(const EvaluateModelsRequest& 
 }  // namespace
 
 Result<EvaluateReport> evaluate_models(const EvaluateModelsRequest& request) {
-  exec::set_threads(request.threads);
+  const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   Diagnostics diagnostics;
-  QQ_TRY(const ModelPair models, pipeline::open_models(request, diagnostics));
+  QQ_TRY(const ModelPair models, pipeline::open_models(request, environment, diagnostics));
   QQ_TRY(std::optional<AccuracyCount> accuracy, open_accuracy(request, models));
   EvaluateReport report;
   QQ_RETURN_IF_ERROR(pipeline::compare_models(request, models, accuracy ? &*accuracy : nullptr, report));

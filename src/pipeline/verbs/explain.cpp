@@ -73,7 +73,7 @@ Result<Found> find(const std::string& name, const ir::Graph& loaded, const ir::G
 Result<ExplainReport> explain(const ExplainRequest& request) {
   pipeline::RunState state;
   QQ_TRY(const pipeline::Job job,
-         pipeline::open_job(request.model_path, request.config, request.settings, state.diagnostics));
+         pipeline::open_job(request.model_path, {request.config, request.settings}, {}, state.diagnostics));
   if (!job.settings.inserts_qdq()) {
     return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
                             "), so there is no plan to explain; choose a preset that does");

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "onnx_io/save.h"
 #include "pipeline/report/json.h"
 #include "pipeline/report/verify.h"
@@ -116,7 +116,7 @@ class DryRun {
 
   Status compare(const FloatModels& floats, Forecast& forecast) {
     fit(source_.evaluation, floats.original, state_);
-    QQ_TRY(Judgement judgement, make_judgement(request_, job_.settings, source_.judged()));
+    QQ_TRY(Judgement judgement, make_judgement(request_, job_.settings, job_.environment, source_.judged()));
     judgement.required.reset();  // a gate on the result, which is not there
     QuantizeReport found;
     const Expected expected = expected_outputs(floats, judgement);
@@ -181,7 +181,7 @@ uint64_t peak_memory() {
 
 Result<Forecast> forecast(const QuantizeRequest& request) {
   const Stopwatch watch;
-  exec::set_threads(request.threads);
+  const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   Forecast forecast;
   forecast.model_path = request.model_path;
   forecast.output_path = request.output_path.empty() ? default_output_path(request.model_path) : request.output_path;
@@ -189,7 +189,8 @@ Result<Forecast> forecast(const QuantizeRequest& request) {
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, forecast.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, state.diagnostics));
+  QQ_TRY(pipeline::Job job,
+         pipeline::open_job(file, {request.config, request.settings}, environment, state.diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, state.diagnostics));
   forecast.preset = job.settings.preset;
   forecast.quantizer = config::quantizer_name(job.settings.quantizer);
@@ -243,7 +244,5 @@ std::string to_json(const Forecast& forecast) {
   json["tried_seconds"] = forecast.tried_seconds;
   return pipeline::text(json);
 }
-
-void set_memory_ceiling(int64_t bytes) { exec::set_memory_ceiling(bytes); }
 
 }  // namespace quarkq

@@ -3,7 +3,7 @@
 
 #include "base/stopwatch.h"
 #include "config/targets/target.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
 #include "pass/output_guard.h"
@@ -70,15 +70,16 @@ Result<size_t> make_float(pipeline::RunState& state) {
 
 /// How far the outputs are from those of the imported model. Nothing, and a notice, where the model cannot be run on a
 /// random sample.
-std::optional<double> difference_of(const ir::Model& original, const ir::Model& result, bool is_float,
-                                    Diagnostics& diagnostics, bool& is_same) {
+std::optional<double> difference_of(const ir::Model& original, pipeline::RunState& result, bool is_float,
+                                    bool& is_same) {
   is_same = true;
-  const Result<pass::OutputGuard> guard = pass::OutputGuard::on_random_sample(original, original.graph);
+  const Result<pass::OutputGuard> guard =
+      pass::OutputGuard::on_random_sample(original, result.environment, original.graph);
   if (!guard.ok()) {
-    diagnostics.add("import-not-compared", "", guard.status().message());
+    result.diagnostics.add("import-not-compared", "", guard.status().message());
     return std::nullopt;
   }
-  const double distance = guard.value().distance(result);
+  const double distance = guard.value().distance(result.model);
   is_same = is_float || distance <= guard.value().tolerance();
   return distance;
 }
@@ -98,7 +99,7 @@ Status check_is_quantized(const ImportReport& report) {
 
 Result<ImportReport> import_model(const ImportRequest& request) {
   const Stopwatch watch;
-  exec::set_threads(request.threads);
+  const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   pipeline::RunState state;
   ImportReport report;
   report.model_path = request.model_path;
@@ -106,7 +107,7 @@ Result<ImportReport> import_model(const ImportRequest& request) {
   QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, request.output_path));
   std::vector<std::string> settings = {"quant_config={}"};  // a preset would say what is quantized, which is decided
   settings.insert(settings.end(), request.settings.begin(), request.settings.end());
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, "", settings, state.diagnostics));
+  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, {"", settings}, environment, state.diagnostics));
   const ir::Model& original = job.model;
   report.producer =
       cat(original.producer_name, original.producer_version.empty() ? "" : " ", original.producer_version);
@@ -120,7 +121,7 @@ Result<ImportReport> import_model(const ImportRequest& request) {
   QQ_TRY(report.tensors, (is_float ? make_float(state) : write_anew(state)).context(request.model_path));
   QQ_RETURN_IF_ERROR(onnx_io::check_model(state.model).context("the imported model did not pass its check"));
   bool is_same = true;
-  report.difference = difference_of(original, state.model, is_float, state.diagnostics, is_same);
+  report.difference = difference_of(original, state, is_float, is_same);
   if (!is_same) {
     return Status(Code::kInternal, cat(request.model_path, ": outputs of the imported model differ by ",
                                        *report.difference, " of their range; nothing was written, please report this"));

@@ -6,7 +6,7 @@
 #include "base/stopwatch.h"
 #include "base/strings.h"
 #include "config/quant_config.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "ir/dump.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
@@ -39,14 +39,15 @@ Status check_names(const std::vector<std::string>& names, const std::string& opt
 
 Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   const Stopwatch watch;
-  exec::set_threads(request.threads);
+  const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   QQ_RETURN_IF_ERROR(check_names(request.only, "--pass"));
   QQ_RETURN_IF_ERROR(check_names(request.skip, "--skip"));
   if (!request.dump_after.empty()) QQ_RETURN_IF_ERROR(check_names({request.dump_after}, "--dump-after"));
   pipeline::RunState state;
   std::vector<std::string> settings = request.settings;
   if (!config::selects_mode(request.config, settings)) settings.emplace_back("quant_config={}");
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, settings, state.diagnostics));
+  QQ_TRY(pipeline::Job job,
+         pipeline::open_job(request.model_path, {request.config, settings}, environment, state.diagnostics));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
   if (samples.opened != nullptr) QQ_RETURN_IF_ERROR(samples.opened->read(0).status());  // no later step reports it

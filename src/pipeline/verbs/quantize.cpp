@@ -11,7 +11,7 @@
 #include "base/stopwatch.h"
 #include "calib/sample_readers.h"
 #include "config/format_settings.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "ir/traversal.h"
 #include "onnx_io/save.h"
 #include "pipeline/report/check_target.h"
@@ -88,7 +88,7 @@ Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
   QQ_RETURN_IF_ERROR(pipeline::check_written(run));
   pipeline::fit(run.source.evaluation, floats.original, run.state);
   QQ_TRY(const pipeline::Judgement judgement,
-         pipeline::make_judgement(run.request, run.state.settings, run.source.judged()));
+         pipeline::make_judgement(run.request, run.state.settings, run.state.environment, run.source.judged()));
   const std::string on_collapse = run.state.settings.tool.on_collapse.value_or("rescue");
   const bool may_rescue = on_collapse == "rescue" && pipeline::may_rescue(run.state.settings);
   const pipeline::Expected expected = pipeline::expected_outputs(floats, judgement);
@@ -113,6 +113,8 @@ Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
 }
 
 void describe(const pipeline::Job& job, QuantizeReport& report) {
+  report.threads = job.environment.threads.threads;
+  report.threads_why = job.environment.threads.why;
   report.preset = job.settings.preset;
   report.quantizer = config::quantizer_name(job.settings.quantizer);
   report.input_opset = job.model.opset();
@@ -198,18 +200,13 @@ Status keep_preprocessed(const pipeline::Job& job, const QuantizeRequest& reques
 }
 
 Result<pipeline::Job> open_checked(const QuantizeRequest& request, const pipeline::ModelFile& file,
-                                   Diagnostics& diagnostics) {
-  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+                                   exec::Environment environment, Diagnostics& diagnostics) {
+  QQ_TRY(pipeline::Job job,
+         pipeline::open_job(file, {request.config, request.settings}, std::move(environment), diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   QQ_RETURN_IF_ERROR(check_job(request, job));
   QQ_RETURN_IF_ERROR(keep_preprocessed(job, request));
   return job;
-}
-
-void take_threads(int asked, QuantizeReport& report) {
-  const exec::ThreadChoice choice = exec::set_threads(asked);
-  report.threads = choice.threads;
-  report.threads_why = choice.why;
 }
 
 }  // namespace
@@ -247,14 +244,14 @@ Status report_plan(pipeline::Run& run, const ir::Model& calibrated) {
 Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunState& state) {
   const Stopwatch watch;
   QuantizeReport report;
-  take_threads(request.threads, report);
+  const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   report.model_path = request.model_path;
   report.output_path = request.output_path.empty() ? default_output_path(request.model_path) : request.output_path;
   report.isa = isa_name(isa());
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, report.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(const pipeline::Job job, open_checked(request, file, state.diagnostics));
+  QQ_TRY(const pipeline::Job job, open_checked(request, file, environment, state.diagnostics));
   describe(job, report);
   const ir::Model& loaded = job.model;
   QQ_TRY(pipeline::Source source,

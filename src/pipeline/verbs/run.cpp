@@ -10,8 +10,7 @@
 #include "base/stopwatch.h"
 #include "calib/data_reader.h"
 #include "calib/npy.h"
-#include "exec/backend.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "exec/session.h"
 #include "pipeline/report/json.h"
 #include "pipeline/report/verify.h"
@@ -86,20 +85,20 @@ void remove_dead_results(const RunRequest& request, const std::vector<std::strin
   for (const std::string& folder : folders) remove_dead_temporaries(folder + "/");
 }
 
-/// The model in what runs it: quarkq, or exec::backend().
+/// A model in what runs it: quarkq, or the backend of the environment.
 class Runner {
  public:
   /// `model` must outlive the runner; it is prepared for the executor.
-  Status open(ir::Model& model, const RunRequest& request) {
-    if (const auto& backend = exec::backend(); backend != nullptr) {
+  Status open(ir::Model& model, const exec::Environment& environment, const RunRequest& request) {
+    if (environment.backend != nullptr) {
       if (request.max_memory > 0)
         return invalid_argument("--max-memory: not with --backend ort, whose intermediate values are not counted");
-      QQ_TRY(elsewhere_, backend->open(model, model.graph.outputs()));
+      QQ_TRY(elsewhere_, environment.backend->open(model, model.graph.outputs()));
       return Status();
     }
     Diagnostics ignored;
     QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored));
-    own_.emplace(model, exec::SessionOptions{{}, {}, {.memory = request.max_memory}});
+    own_.emplace(model, environment, exec::SessionOptions{{}, {}, {.memory = request.max_memory}});
     return Status();
   }
 
@@ -116,21 +115,22 @@ class Runner {
 }  // namespace
 
 Result<RunReport> run_model(const RunRequest& request) {
-  exec::set_threads(request.threads);
+  auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   QQ_TRY(ir::Model model, pipeline::load_model({request.model_path, request.model_bytes}));
-  QQ_TRY(const config::QuantConfig asked, pipeline::load_sample_settings(request.config, request.settings));
+  QQ_TRY(const config::QuantConfig asked,
+         pipeline::load_sample_settings({request.config, request.settings}, environment));
   QQ_TRY(calib::DataOptions data, pipeline::data_options(asked));
   data.folder = request.input_folder;
   data.limit = request.limit;
   Diagnostics findings;
   QQ_RETURN_IF_ERROR(pipeline::pin_shapes(model, asked.legalize, findings).context(request.model_path));
   Runner runner;
-  QQ_RETURN_IF_ERROR(runner.open(model, request).context(request.model_path));
+  QQ_RETURN_IF_ERROR(runner.open(model, environment, request).context(request.model_path));
   QQ_TRY(const auto reader, pipeline::open_samples(request.sample_source, data, model.graph));
   pipeline::report_notes(*reader, findings);
   RunReport report;
   report.findings = pipeline::findings_of(findings);
-  report.backend = exec::backend() == nullptr ? "native" : exec::backend()->name();
+  report.backend = environment.backend == nullptr ? "native" : environment.backend->name();
   for (const ir::ValueId output : model.graph.outputs()) report.outputs.push_back(model.graph.value(output).name);
   const std::vector<std::string> folders = result_folders(request, report.outputs);
   if (!request.on_result) {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "calib/sample_readers.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "metrics/metric_table.h"
 #include "pipeline/report/compare_models.h"
 #include "pipeline/report/json.h"
@@ -71,6 +71,7 @@ EvaluateModelsRequest models_request(const ScoreRequest& request) {
   models.settings = request.settings;
   models.limit = request.limit;
   models.threads = request.threads;
+  models.memory_ceiling = request.memory_ceiling;
   models.metric = request.metric.function;
   models.progress = request.progress;
   return models;
@@ -89,17 +90,20 @@ struct Sides {
   ScoredSide results;
 };
 
-Result<Sides> score_models(const ScoreRequest& request, const std::vector<ChosenMetric>& metrics) {
-  QQ_TRY(const config::QuantConfig asked, pipeline::load_sample_settings(request.config, request.settings));
+Result<Sides> score_models(const ScoreRequest& request, exec::Environment environment,
+                           const std::vector<ChosenMetric>& metrics) {
+  QQ_TRY(const config::QuantConfig asked,
+         pipeline::load_sample_settings({request.config, request.settings}, environment));
   QQ_TRY(const calib::DataOptions options, score_data_options(request, asked));
   Diagnostics ignored;
   Sides sides;
   if (has_baseline(request)) {
-    QQ_TRY(const pipeline::ModelPair pair, pipeline::open_models(models_request(request), ignored));
-    const ModelSide baseline{request.baseline, pair.float_model, *pair.samples, false, options.preprocess};
+    QQ_TRY(const pipeline::ModelPair pair, pipeline::open_models(models_request(request), environment, ignored));
+    const ModelSide baseline{request.baseline,  pair.float_model, *pair.samples, pair.environment, false,
+                             options.preprocess};
     QQ_TRY(sides.baseline, pipeline::score_model(baseline, request, metrics));
-    const ModelSide results{request.results, pair.quantized_model, pair.for_quantized(), pair.is_channels_last,
-                            options.preprocess};
+    const ModelSide results{request.results,  pair.quantized_model,  pair.for_quantized(),
+                            pair.environment, pair.is_channels_last, options.preprocess};
     QQ_TRY(sides.results, pipeline::score_model(results, request, metrics));
     return sides;
   }
@@ -110,12 +114,14 @@ Result<Sides> score_models(const ScoreRequest& request, const std::vector<Chosen
   QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored).context(request.results));
   QQ_TRY(const auto samples, calib::refuse_empty(pipeline::open_samples(request.sample_source, options, model.graph)));
   QQ_TRY(sides.results,
-         pipeline::score_model({request.results, model, *samples, false, options.preprocess}, request, metrics));
+         pipeline::score_model({request.results, model, *samples, environment, false, options.preprocess}, request,
+                               metrics));
   return sides;
 }
 
 Result<Sides> score_folders(const ScoreRequest& request, const std::vector<ChosenMetric>& metrics) {
-  QQ_TRY(const config::QuantConfig asked, pipeline::load_sample_settings(request.config, request.settings));
+  exec::Environment unused;  // nothing is run, but libraries that cannot be loaded are refused
+  QQ_TRY(const config::QuantConfig asked, pipeline::load_sample_settings({request.config, request.settings}, unused));
   QQ_TRY(const calib::DataOptions options, score_data_options(request, asked));
   Sides sides;
   if (has_baseline(request)) {
@@ -162,6 +168,7 @@ Result<double> command_value(const ScoreRequest& request, const std::string& pat
   run.settings = request.settings;
   run.output_folder = folder.path();
   run.threads = request.threads;
+  run.memory_ceiling = request.memory_ceiling;
   run.limit = request.limit;
   run.progress = request.progress;
   QQ_RETURN_IF_ERROR(run_model(run).status());
@@ -199,7 +206,7 @@ Status check_request(const ScoreRequest& request) {
 
 Result<ScoreReport> score(const ScoreRequest& request) {
   QQ_RETURN_IF_ERROR(check_request(request));
-  exec::set_threads(request.threads);
+  const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   QQ_TRY(const std::vector<ChosenMetric> metrics, metrics::choose_metrics(request.metric.names));
   QQ_TRY(const std::optional<EvaluateReport> compared, compare_sides(request, metrics));
   ScoreReport report;
@@ -207,7 +214,7 @@ Result<ScoreReport> score(const ScoreRequest& request) {
       std::ranges::any_of(metrics, [](const ChosenMetric& metric) { return metric.info->open != nullptr; });
   Sides sides;
   if (has_truths) {
-    QQ_TRY(sides, has_models(request) ? score_models(request, metrics) : score_folders(request, metrics));
+    QQ_TRY(sides, has_models(request) ? score_models(request, environment, metrics) : score_folders(request, metrics));
     report.samples = sides.results.samples;
   }
   for (size_t i = 0; i < metrics.size(); ++i) {

@@ -243,7 +243,7 @@ Result<ScoredSide> score_model(const ModelSide& side, const ScoreRequest& reques
   std::vector<std::string> outputs;
   outputs.reserve(side.model.graph.outputs().size());
   for (const ir::ValueId id : side.model.graph.outputs()) outputs.push_back(side.model.graph.value(id).name);
-  exec::Session session(side.model, {});
+  exec::Session session(side.model, side.environment, {});
   for (size_t i = 0; i < side.samples.size(); ++i) {
     QQ_TRY(const calib::Sample sample, side.samples.read(i));
     QQ_TRY(const auto* found, session.run(sample.inputs).context(cat(side.name, ": sample ", sample.name)));

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "calib/data_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
 #include "metrics/metric_table.h"
@@ -53,6 +54,7 @@ struct ModelSide {
   std::string name;  ///< Name in messages.
   const ir::Model& model;
   const calib::DataReader& samples;
+  const exec::Environment& environment;
   bool is_channels_last = false;  ///< Results of rank 4 are converted to [N, C, H, W].
   std::optional<config::Preprocess> preprocess;
 };

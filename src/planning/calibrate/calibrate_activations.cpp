@@ -108,8 +108,8 @@ Result<Measured> measured_ranges(pass::PlanContext& context, const std::vector<i
     return bad_data("calibration samples are needed: pass --calib DIR, or set UseRandomData=true to try without");
   }
   QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
-  calib::SampleRun run(context.model, *context.source.data,
-                       pass::sample_run_options(context.settings, tensors, context.progress));
+  calib::SampleRun run(context.model, *context.source.data, context.environment,
+                       pass::sample_run_options(context.environment, context.settings, tensors, context.progress));
   if (!calibrator->is_compat()) return finished_ranges(context, tensors, &run);
   const calib::CompatMethod method{*calibrator, pass::method_options(context.settings),
                                    pass::fallback_options(context.settings, calibrator->fallback)};

@@ -78,7 +78,8 @@ Result<calib::Statistics> statistics_with_bins(const pass::PlanContext& context,
       if (stored != context.source.statistics->tensors.end()) statistics.emplace(tensor, stored->second);
     }
   } else if (context.source.data != nullptr) {
-    calib::SampleRun run(context.model, *context.source.data, pass::sample_run_options(context.settings, tensors, {}));
+    calib::SampleRun run(context.model, *context.source.data, context.environment,
+                         pass::sample_run_options(context.environment, context.settings, tensors, {}));
     calib::CollectOptions collect;
     collect.with_bins = true;
     QQ_TRY(statistics, calib::collect_statistics(run, tensors, collect));

@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "calib/sample_readers.h"
 #include "calib/sample_run.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "exec/simulate.h"
 #include "ir/constants.h"
 #include "plan/constant_codes.h"
@@ -91,8 +91,9 @@ class Compensation {
   }
 
  private:
-  static int64_t gram_limit() {
-    return exec::has_memory_ceiling() ? std::min(kGramBytes, exec::memory_left() / 4) : kGramBytes;
+  int64_t gram_limit() const {
+    const exec::Environment& environment = context_.environment;
+    return environment.has_memory_ceiling() ? std::min(kGramBytes, environment.memory_left() / 4) : kGramBytes;
   }
 
   /// Processes as many at once as their Gram matrices allow, because each batch runs the samples again.
@@ -145,7 +146,8 @@ class Compensation {
     config::FinetuneSettings options;
     options.target_ops = {"Conv", "Gemm", "MatMul"};
     Diagnostics ignored;  // other layers are rounded to nearest
-    const pass::PlanContext quiet{context_.model, context_.settings, context_.selection, context_.plan, ignored};
+    const pass::PlanContext quiet{context_.model, context_.settings, context_.selection,
+                                  context_.plan,  ignored,           context_.environment};
     std::vector<Layer> found = finetune::find_layers(quiet, original_.graph, options);
     QQ_RETURN_IF_ERROR(finetune::sort_as_written(quiet, found));
     for (Layer& layer : found) {
@@ -191,7 +193,8 @@ class Compensation {
       for (const Status& status : found) QQ_RETURN_IF_ERROR(status);
       return interruption(i);
     };
-    QQ_RETURN_IF_ERROR(calib::run_all(original_, std::move(options), samples_, "compensated rounding", add));
+    QQ_RETURN_IF_ERROR(
+        calib::run_all(original_, context_.environment, std::move(options), {samples_, "compensated rounding"}, add));
     parallel_for(static_cast<int64_t>(layers.size()), {.share = Share::kAsFree},
                  [&](int64_t k) { solve(*layers[static_cast<size_t>(k)]); });
     if (cache() == nullptr) return Status();
@@ -282,8 +285,9 @@ class Compensation {
       starts.push_back({quantized.graph.node(r.layer.node).input(0)});
     }
     ir::TensorStore store;
-    if (exec::has_memory_ceiling()) QQ_RETURN_IF_ERROR(store.set_limit(exec::memory_left() / 4));
-    finetune::LayerWalk walk(quantized, samples_, samples_.size(), std::move(starts), store);
+    const exec::Environment& environment = context_.environment;
+    if (environment.has_memory_ceiling()) QQ_RETURN_IF_ERROR(store.set_limit(environment.memory_left() / 4));
+    finetune::LayerWalk walk({quantized, environment, samples_, samples_.size()}, std::move(starts), store);
     for (size_t k = 0; k < biased.size(); ++k) {
       const RoundedLayer& r = *biased[k];
       std::vector<double> mean;

@@ -191,9 +191,10 @@ class Measurement {
       exec::SessionOptions part;
       part.feeds = parts_.back()->feeds;
       part.fetches = parts_.back()->fetches;
-      sessions_.push_back(std::make_unique<exec::Session>(parts_.back()->graph, context.model.opsets, std::move(part)));
+      sessions_.push_back(std::make_unique<exec::Session>(parts_.back()->graph, context.model.opsets,
+                                                          context.environment, std::move(part)));
     }
-    whole_ = std::make_unique<exec::Session>(simulated, std::move(options));
+    whole_ = std::make_unique<exec::Session>(simulated, context.environment, std::move(options));
   }
 
   Result<std::vector<MeanError>> run() {

@@ -212,7 +212,7 @@ Status Finetuner::select(const Unit& unit, SavedUnit& done) {
   if (!options_.selective_update) return Status();
   ir::Model candidate = quantized_;  // shares the weights
   QQ_RETURN_IF_ERROR(put_into(candidate, unit, done));
-  QQ_TRY(const double distance, model_distance(exact_, candidate, *context_.source.data, samples_, options_));
+  QQ_TRY(const double distance, model_distance(compared(candidate), samples_, options_));
   if (distance < distance_) {
     distance_ = distance;
   } else {

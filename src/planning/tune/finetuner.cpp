@@ -21,9 +21,8 @@ namespace {
 
 /// Averages measure(float values, quantized values) over samples and outputs of the same size; empty without one.
 template <typename Measure>
-Result<std::optional<double>> output_mean(const ir::Model& original, const ir::Model& quantized,
-                                          const compare::PairedSamples& samples, const std::optional<int64_t>& output,
-                                          Measure measure) {
+Result<std::optional<double>> output_mean(const ComparedModels& models, std::vector<size_t> samples,
+                                          const std::optional<int64_t>& output, Measure measure) {
   double sum = 0;
   size_t count = 0;
   const auto add = [&](const compare::PairedResults& results) -> Status {
@@ -37,25 +36,24 @@ Result<std::optional<double>> output_mean(const ir::Model& original, const ir::M
     }
     return Status();
   };
-  QQ_RETURN_IF_ERROR(compare::run_both(original, quantized, samples, add));
+  const compare::PairedSamples paired{models.data, models.environment, std::move(samples)};
+  QQ_RETURN_IF_ERROR(compare::run_both(models.original, models.quantized, paired, add));
   return count == 0 ? std::optional<double>() : std::optional(sum / static_cast<double>(count));
 }
 
 }  // namespace
 
-Result<double> model_distance(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
-                              size_t samples, const config::FinetuneSettings& options) {
-  compare::PairedSamples first{data, std::vector<size_t>(samples)};
-  std::iota(first.numbers.begin(), first.numbers.end(), size_t{0});
+Result<double> model_distance(const ComparedModels& models, size_t samples, const config::FinetuneSettings& options) {
+  std::vector<size_t> first(samples);
+  std::iota(first.begin(), first.end(), size_t{0});
   QQ_TRY(const std::optional<double> mean,
-         output_mean(original, quantized, first, options.output_index, numeric::l2_distance));
+         output_mean(models, std::move(first), options.output_index, numeric::l2_distance));
   if (mean) return *mean;
   return invalid_argument("FastFinetune.SelectiveUpdate: there is no output to measure");
 }
 
-Result<std::optional<double>> model_cosine(const ir::Model& original, const ir::Model& quantized,
-                                           const calib::DataReader& data, std::span<const size_t> samples) {
-  return output_mean(original, quantized, {data, {samples.begin(), samples.end()}}, {}, numeric::cosine);
+Result<std::optional<double>> model_cosine(const ComparedModels& models, std::span<const size_t> samples) {
+  return output_mean(models, {samples.begin(), samples.end()}, {}, numeric::cosine);
 }
 
 namespace {
@@ -122,7 +120,7 @@ Status Finetuner::make_units() {
 Result<std::vector<Unit>> Finetuner::tried(std::vector<Unit> units) const {
   exec::SessionOptions options;
   for (const Unit& unit : units) options.fetches.push_back(unit.start);
-  exec::Session session(quantized_, std::move(options));
+  exec::Session session(quantized_, context_.environment, std::move(options));
   QQ_TRY(const calib::Sample sample, context_.source.data->read(0));
   QQ_TRY(const std::vector<ir::Tensor>* const starts, session.run(sample.inputs));
   std::vector<Unit> result;
@@ -146,8 +144,11 @@ void Finetuner::make_walks() {
     exact.push_back({unit.target});
     if (options_.drop_ratio < 1) exact.back().push_back(unit.float_start);
   }
-  quantized_walk_ = std::make_unique<LayerWalk>(quantized_, *context_.source.data, samples_, std::move(starts), store_);
-  float_walk_ = std::make_unique<LayerWalk>(exact_, *context_.source.data, samples_, std::move(exact), store_);
+  const auto walked = [&](const ir::Model& model) {
+    return WalkedModel{model, context_.environment, *context_.source.data, samples_};
+  };
+  quantized_walk_ = std::make_unique<LayerWalk>(walked(quantized_), std::move(starts), store_);
+  float_walk_ = std::make_unique<LayerWalk>(walked(exact_), std::move(exact), store_);
 }
 
 Status Finetuner::start_walks() {
@@ -184,7 +185,7 @@ Result<bool> Finetuner::run() {
   QQ_RETURN_IF_ERROR(make_units());
   QQ_RETURN_IF_ERROR(start_walks());
   if (options_.selective_update) {
-    QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.source.data, samples_, options_));
+    QQ_TRY(distance_, model_distance(compared(quantized_), samples_, options_));
   }
   QQ_TRY(const std::optional<double> before, held_out_cosine());
   if (is_shared()) QQ_RETURN_IF_ERROR(share_units());
@@ -204,8 +205,7 @@ Result<bool> Finetuner::run() {
 /// Returns nullopt if nothing is held out, and if a part after the layers cannot be computed.
 Result<std::optional<double>> Finetuner::held_out_cosine() const {
   if (!context_.settings.quirk(config::Quirk::kJudgeTunedLayers)) return std::optional<double>();
-  Result<std::optional<double>> found =
-      model_cosine(exact_, quantized_, *context_.source.data, partition(samples_, true).judging);
+  Result<std::optional<double>> found = model_cosine(compared(quantized_), partition(samples_, true).judging);
   if (!found.ok() && found.status().code() == Code::kUnsupported) return std::optional<double>();
   return found;
 }
@@ -291,7 +291,7 @@ Status Finetuner::take(size_t index, const SavedUnit& done, bool was_done) {
   if (!done.kept) return Status();
   QQ_RETURN_IF_ERROR(write_back(unit, done));
   if (was_done && options_.selective_update) {
-    QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.source.data, samples_, options_));
+    QQ_TRY(distance_, model_distance(compared(quantized_), samples_, options_));
   }
   return Status();
 }

@@ -22,14 +22,19 @@ namespace quarkq::planning::finetune {
 // Distance between the outputs of the quantized and the float model: SelectiveUpdate (ref:tuning#acceptance), and the
 // effect of fine-tuning on the whole model.
 
+/// Two models with the same inputs and outputs, run over the same data.
+struct ComparedModels {
+  const ir::Model &original, &quantized;
+  const exec::Environment& environment;
+  const calib::DataReader& data;
+};
+
 /// Returns the L2 norm of the difference, averaged over the first samples and the outputs.
-Result<double> model_distance(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
-                              size_t samples, const config::FinetuneSettings& options);
+Result<double> model_distance(const ComparedModels& models, size_t samples, const config::FinetuneSettings& options);
 
 /// Returns the cosine, averaged over these samples and the floating-point outputs of equal size, or nullopt if there is
 /// none.
-Result<std::optional<double>> model_cosine(const ir::Model& original, const ir::Model& quantized,
-                                           const calib::DataReader& data, std::span<const size_t> samples);
+Result<std::optional<double>> model_cosine(const ComparedModels& models, std::span<const size_t> samples);
 
 class Finetuner {
  public:
@@ -72,6 +77,9 @@ class Finetuner {
   Status judge_model(double before);
   void put_back();
   bool reports() const { return !context_.progress || context_.progress(done_, units_.size()); }
+  ComparedModels compared(const ir::Model& quantized) const {
+    return {exact_, quantized, context_.environment, *context_.source.data};
+  }
 
   /// A unit that any of several processes may train (ADR 0013).
   struct SharedUnit {

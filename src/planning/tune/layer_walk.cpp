@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/machine.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "ir/parts.h"
 
 namespace quarkq::planning::finetune {
@@ -54,12 +54,9 @@ size_t at(ir::ValueId id) { return static_cast<size_t>(id.index); }
 
 }  // namespace
 
-LayerWalk::LayerWalk(const ir::Model& model, const calib::DataReader& data, size_t samples,
-                     std::vector<std::vector<ir::ValueId>> wanted, ir::TensorStore& store)
-    : model_(model),
-      graph_(model.graph),
-      data_(data),
-      samples_(samples),
+LayerWalk::LayerWalk(const WalkedModel& walked, std::vector<std::vector<ir::ValueId>> wanted, ir::TensorStore& store)
+    : walked_(walked),
+      graph_(walked.model.graph),
       wanted_(std::move(wanted)),
       store_(store),
       needed_(graph_.node_count()),
@@ -111,8 +108,8 @@ const LayerWalk::Kept* LayerWalk::find(ir::ValueId value) const {
 
 Status LayerWalk::keep_inputs() {
   for (const ir::ValueId input : graph_.required_inputs()) kept_.push_back({input, {}});
-  for (size_t i = 0; i < samples_; ++i) {
-    QQ_TRY(const calib::Sample sample, data_.read(i));
+  for (size_t i = 0; i < walked_.samples; ++i) {
+    QQ_TRY(const calib::Sample sample, walked_.data.read(i));
     for (size_t k = 0; k < kept_.size(); ++k) {
       QQ_TRY(const int number, store_.keep(sample.inputs[k]));
       kept_[k].numbers.push_back(number);
@@ -200,8 +197,8 @@ Status LayerWalk::advance(const Sink& sink) {
   exec::SessionOptions options;
   options.feeds = part.feeds;
   options.fetches = part.fetches;
-  exec::Session session(part.graph, model_.opsets, std::move(options));
-  for (size_t i = 0; i < samples_; ++i) QQ_RETURN_IF_ERROR(run_sample(i, wanted, stretch, session, sink));
+  exec::Session session(part.graph, walked_.model.opsets, walked_.environment, std::move(options));
+  for (size_t i = 0; i < walked_.samples; ++i) QQ_RETURN_IF_ERROR(run_sample(i, wanted, stretch, session, sink));
   move_frontier(std::move(stretch.made));
   ++next_;
   return Status();

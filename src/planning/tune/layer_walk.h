@@ -37,12 +37,19 @@ class MemoryBudget {
   int64_t budget_, taken_, work_ = 0;
 };
 
+/// A model, its environment, and the data of which the first `samples` samples run through it.
+struct WalkedModel {
+  const ir::Model& model;
+  const exec::Environment& environment;
+  const calib::DataReader& data;
+  size_t samples;
+};
+
 class LayerWalk {
  public:
   /// `wanted` contains one list of values per advance(), ordered so that no list needs constants of a later one.
-  /// `model`, `data` and `store` must outlive the walk.
-  LayerWalk(const ir::Model& model, const calib::DataReader& data, size_t samples,
-            std::vector<std::vector<ir::ValueId>> wanted, ir::TensorStore& store);
+  /// The references in `walked` and `store` must outlive the walk.
+  LayerWalk(const WalkedModel& walked, std::vector<std::vector<ir::ValueId>> wanted, ir::TensorStore& store);
 
   using Sink = std::function<Status(size_t sample, const std::vector<ir::Tensor>& values)>;
   /// Computes the next list for every sample, in order. With a null sink, values are only kept if they are needed
@@ -77,10 +84,8 @@ class LayerWalk {
   const Kept* find(ir::ValueId value) const;
   Status keep_inputs();
 
-  const ir::Model& model_;
+  const WalkedModel walked_;
   const ir::Graph& graph_;
-  const calib::DataReader& data_;
-  size_t samples_;
   std::vector<std::vector<ir::ValueId>> wanted_;
   ir::TensorStore& store_;
   size_t next_ = 0;

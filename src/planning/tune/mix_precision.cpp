@@ -112,7 +112,7 @@ class Mixer {
       QQ_TRY(calib::Sample sample, context_.source.data->read(i));
       return std::move(sample.inputs);
     };
-    return compare::ModelRunner(model, samples_).run(0, samples_, read, results);
+    return compare::ModelRunner(model, context_.environment, samples_).run(0, samples_, read, results);
   }
 
   /// Returns the values of the floating-point outputs of one sample.
@@ -170,7 +170,8 @@ class Mixer {
             .settings = context_.settings,
             .selection = context_.selection,
             .plan = plan,
-            .diagnostics = context_.diagnostics};
+            .diagnostics = context_.diagnostics,
+            .environment = context_.environment};
   }
 
   Status promote_all(const Candidate& candidate, size_t config, MixedPlan& mixed) const {

@@ -207,7 +207,8 @@ Status MixedPlan::refresh_constraints() const {
                             .settings = context_.settings,
                             .selection = context_.selection,
                             .plan = context_.plan,
-                            .diagnostics = said_before};
+                            .diagnostics = said_before,
+                            .environment = context_.environment};
   if (context.settings.bias.int16_bias) QQ_RETURN_IF_ERROR(narrow_biases(context).status());
   context.plan.raw_reads.clear();
   return context.settings.removes_pairs() ? remove_pairs_between(context).status() : Status();

@@ -123,7 +123,8 @@ Result<Changed> quantize_weights_gptq(pass::PlanContext& context) {
     write_back(context, *stored_matrix(context, target.weight), result);
     return Status();
   };
-  const pass::GptqSamples samples = pass::gptq_samples(context.settings, *context.source.data, context.progress);
+  const pass::GptqSamples samples =
+      pass::gptq_samples(context.settings, *context.source.data, context.environment, context.progress);
   QQ_RETURN_IF_ERROR(pass::for_each_hessian(samples, context.model, targets, quantize));
   return targets.empty() ? Changed::kNo : Changed::kYes;
 }

@@ -187,7 +187,7 @@ Result<Changed> int16_bias(pass::QdqContext& context) {
   if (!has_wide && !(has_narrow && needs_opset)) return Changed::kNo;
   if (needs_opset) {
     // Origins stay, and with them what was selected.
-    Result<ir::Model> raised = pass::convert_opset(context.model, kOpsetWithInt16);
+    Result<ir::Model> raised = pass::convert_opset(context.model, context.environment, kOpsetWithInt16);
     if (!raised.ok()) {
       context.diagnostics.add("bias-not-narrowed", "Int16Bias",
                               cat("biases stay int32, the opset cannot be raised: ", raised.status().message()));

@@ -145,7 +145,7 @@ Result<Changed> fill_all_value_info(pass::QdqContext& context) {
   {
     exec::SessionOptions options;
     options.taps = made_values(graph);
-    exec::Session session(context.model, std::move(options));
+    exec::Session session(context.model, context.environment, std::move(options));
     const auto ran = session.run(sample.inputs, &notes);
     if (!ran.ok()) return left_out(ran.status().message());
   }

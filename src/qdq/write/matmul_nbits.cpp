@@ -174,7 +174,8 @@ Result<PackedWeights> pack_with_gptq(pass::QdqContext& context, const std::vecto
   if (context.data == nullptr || context.data->size() == 0)
     return invalid_argument("MatMulNBitsParams.Algorithm: GPTQ needs samples (--calib DIR)");
   PackedWeights packed;
-  const pass::GptqSamples samples = pass::gptq_samples(context.settings, *context.data, context.progress);
+  const pass::GptqSamples samples =
+      pass::gptq_samples(context.settings, *context.data, context.environment, context.progress);
   QQ_RETURN_IF_ERROR(pass::for_each_hessian(
       samples, context.model, targets,
       [&](const pass::GptqTarget& target, const pass::Dense<double>& hessian) -> Status {

@@ -16,7 +16,7 @@ namespace {
 Result<Changed> convert(pass::FloatContext& context, int64_t wanted, const char* setting) {
   const int64_t found = context.model.opset();
   if (wanted == found) return Changed::kNo;
-  Result<ir::Model> converted = pass::convert_opset(context.model, wanted);
+  Result<ir::Model> converted = pass::convert_opset(context.model, context.environment, wanted);
   if (!converted.ok()) {
     context.diagnostics.add("opset-not-converted", setting,
                             cat(converted.status().message(), "; the model stays at opset ", found));
@@ -121,7 +121,9 @@ Result<Changed> raise_opset(pass::FloatContext& context) {
   const bool is_for_4_bits = needed == config::kOpsetWith4Bits;
   if (is_for_4_bits) context.model.ir_version = std::max(context.model.ir_version, kIrWith4Bits);
   if (found >= needed) return Changed::kNo;
-  QQ_TRY(ir::Model raised, pass::convert_opset(context.model, needed).context(cat("raising the opset from ", found)));
+  QQ_TRY(
+      ir::Model raised,
+      pass::convert_opset(context.model, context.environment, needed).context(cat("raising the opset from ", found)));
   raised.path = context.model.path;
   context.model = std::move(raised);
   const std::string why = is_for_4_bits ? cat("4-bit weights need opset ", needed, ", raised from ", found)

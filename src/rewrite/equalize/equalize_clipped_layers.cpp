@@ -81,7 +81,7 @@ Status measure(const pass::FloatContext& context, std::vector<ClippedPair>& pair
     if (context.progress && !context.progress(i + 1, samples.size())) return Status(Code::kInterrupted, "interrupted");
     return Status();
   };
-  return calib::run_all(context.model, std::move(options), samples, "equalization", add);
+  return calib::run_all(context.model, context.environment, std::move(options), {samples, "equalization"}, add);
 }
 
 /// sqrt(tail / head) as in cross-layer equalization, as far as the Clip and the bias allow.

@@ -55,9 +55,10 @@ Result<ChannelMaxima> channel_maxima(const pass::FloatContext& context, const st
   }
   std::vector<ir::ValueId> taps;
   for (const auto& [tensor, channels] : tensors) taps.push_back(tensor);
-  calib::SampleRunOptions options = pass::sample_run_options(context.settings, taps, context.progress);
+  calib::SampleRunOptions options =
+      pass::sample_run_options(context.environment, context.settings, taps, context.progress);
   options.order = calib::ValueOrder::kOnnx;
-  calib::SampleRun run(context.model, *context.data, std::move(options));
+  calib::SampleRun run(context.model, *context.data, context.environment, std::move(options));
   std::vector<MaximaSink> observed(run.worthwhile_sinks(), MaximaSink(context.model.graph, tensors));
   std::vector<calib::SampleSink*> sinks;
   for (MaximaSink& sink : observed) sinks.push_back(&sink);

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "calib/run_calibration.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/text.h"
 
@@ -44,7 +44,7 @@ struct Record {
 class FakeSession : public exec::BackendSession {
  public:
   FakeSession(const ir::Model& model, const std::vector<ir::ValueId>& wanted, Record& record)
-      : session_(model, {.fetches = wanted, .taps = {}}), record_(record) {}
+      : session_(model, {}, {.fetches = wanted, .taps = {}}), record_(record) {}
   Result<const std::vector<ir::Tensor>*> run(std::span<const ir::Tensor> inputs) override {
     if (record_.runs++ == record_.fails_at) return unsupported("no such kernel");
     return session_.run(inputs);
@@ -81,7 +81,6 @@ class BackendRunTest : public testing::Test {
     for (const char* name : {"x", "a", "b", "c", "y"}) tensors.push_back(model.graph.find(name));
     std::sort(tensors.begin(), tensors.end());
   }
-  ~BackendRunTest() override { exec::set_memory_ceiling(0); }
 
   SampleRunOptions options(bool is_elsewhere) {
     SampleRunOptions options;
@@ -94,7 +93,7 @@ class BackendRunTest : public testing::Test {
   }
 
   void expect_own_statistics(SampleRun& run) {
-    SampleRun own(model, reader, options(false));
+    SampleRun own(model, reader, environment, options(false));
     const Result<Statistics> wanted = collect(own), found = collect(run);
     ASSERT_TRUE(wanted.ok() && found.ok()) << found.status().message();
     ASSERT_EQ(found.value().size(), tensors.size());
@@ -107,12 +106,13 @@ class BackendRunTest : public testing::Test {
 
   ir::Model model;
   RandomSamples reader;
+  exec::Environment environment;
   std::vector<ir::ValueId> tensors;
   Record record;
 };
 
 TEST_F(BackendRunTest, SeesWhatTheExecutorSees) {
-  SampleRun run(model, reader, options(true));
+  SampleRun run(model, reader, environment, options(true));
   EXPECT_EQ(run.worthwhile_sinks(), 1u);
   expect_own_statistics(run);
   expect_own_statistics(run);
@@ -121,7 +121,7 @@ TEST_F(BackendRunTest, SeesWhatTheExecutorSees) {
 }
 
 TEST_F(BackendRunTest, TakesTensorsInPartsWhereMemoryIsShort) {
-  exec::set_memory_ceiling(1);
+  environment.memory_ceiling = 1;
   size_t last = 0;
   SampleRunOptions asked = options(true);
   asked.progress = [&](size_t done, size_t total) {
@@ -130,7 +130,7 @@ TEST_F(BackendRunTest, TakesTensorsInPartsWhereMemoryIsShort) {
     last = done;
     return true;
   };
-  SampleRun run(model, reader, std::move(asked));
+  SampleRun run(model, reader, environment, std::move(asked));
   expect_own_statistics(run);
   EXPECT_EQ(record.opened, std::vector<size_t>(5, 1));
   EXPECT_EQ(record.runs, 5 * kSamples);
@@ -143,13 +143,13 @@ TEST_F(BackendRunTest, RoundsHalfTensorsAsTheExecutorDoes) {
         y = Mul(h, h)
       })");
   tensors = {model.graph.find("h"), model.graph.find("y")};
-  SampleRun run(model, reader, options(true));
+  SampleRun run(model, reader, environment, options(true));
   expect_own_statistics(run);
 }
 
 TEST_F(BackendRunTest, NamesTheSampleThatFailed) {
   record.fails_at = 7;
-  SampleRun run(model, reader, options(true));
+  SampleRun run(model, reader, environment, options(true));
   const Result<Statistics> found = collect(run);
   EXPECT_EQ(found.status().code(), Code::kUnsupported);
   EXPECT_EQ(found.status().message(), "calibration sample s7: no such kernel");
@@ -158,7 +158,7 @@ TEST_F(BackendRunTest, NamesTheSampleThatFailed) {
 TEST_F(BackendRunTest, EndsWhenInterrupted) {
   SampleRunOptions asked = options(true);
   asked.progress = [](size_t done, size_t) { return done < 5; };
-  SampleRun run(model, reader, std::move(asked));
+  SampleRun run(model, reader, environment, std::move(asked));
   EXPECT_EQ(collect(run).status().code(), Code::kInterrupted);
   EXPECT_EQ(record.runs, 5u);
 }

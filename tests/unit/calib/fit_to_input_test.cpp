@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "numeric/element_type.h"
 #include "unit/calib/sample_support.h"
 

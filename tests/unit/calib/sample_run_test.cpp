@@ -60,7 +60,7 @@ class SampleRunTest : public testing::Test {
     SampleRunOptions options;
     options.tensors = tensors_;
     options.progress = std::move(progress);
-    SampleRun run(model_, reader_, std::move(options));
+    SampleRun run(model_, reader_, {}, std::move(options));
     EXPECT_EQ(run.worthwhile_sinks(), static_cast<size_t>(threads));
     return collect_statistics(run, tensors_, {.with_bins = true, .votes = {}});
   }
@@ -115,7 +115,7 @@ TEST_F(SampleRunTest, FewSamplesAreRunByOneProgram) {
   SampleRunOptions options;
   options.tensors = tensors_;
   options.samples = {0, 1, 2, 3, 4, 5, 6, 7};
-  const SampleRun run(model_, reader_, options);
+  const SampleRun run(model_, reader_, {}, options);
   EXPECT_EQ(run.worthwhile_sinks(), 1u);
 }
 
@@ -150,7 +150,7 @@ TEST(SampleOrderTest, ThinnedIsAPartOfOnnxOrder) {
     for (const char* name : {"a", "x", "y"}) options.tensors.push_back(model.graph.find(name));
     options.order = order;
     EverySink sink;
-    EXPECT_TRUE(SampleRun(model, reader, std::move(options)).pass(sink).ok());
+    EXPECT_TRUE(SampleRun(model, reader, {}, std::move(options)).pass(sink).ok());
     return sink.seen;
   };
   const auto all = observed(ValueOrder::kOnnx), part = observed(ValueOrder::kThinned);

@@ -71,13 +71,13 @@ TEST(ProgramCountTest, IsBoundedByThreadsSamplesAndMemory) {
   const int threads = omp_get_max_threads();
   omp_set_num_threads(4);
   const ir::Model small = test::model_of("g (float[N, 3] x) => (float[N, 3] y) { y = Neg (x) }");
-  EXPECT_EQ(worthwhile_programs(small.graph, 1000, 10), 4u) << "a thread each";
-  EXPECT_EQ(worthwhile_programs(small.graph, 25, 10), 2u) << "at least 10 samples each";
-  EXPECT_EQ(worthwhile_programs(small.graph, 9, 10), 1u);
-  EXPECT_EQ(worthwhile_programs(small.graph, 0, 10), 1u);
+  EXPECT_EQ(worthwhile_programs(small.graph, {}, 1000, 10), 4u) << "a thread each";
+  EXPECT_EQ(worthwhile_programs(small.graph, {}, 25, 10), 2u) << "at least 10 samples each";
+  EXPECT_EQ(worthwhile_programs(small.graph, {}, 9, 10), 1u);
+  EXPECT_EQ(worthwhile_programs(small.graph, {}, 0, 10), 1u);
   // x and y take 128 MiB each: one more program fits into the 512 MiB that are spent on it.
   const ir::Model large = test::model_of("g (float[N, 33554432] x) => (float[N, 33554432] y) { y = Neg (x) }");
-  EXPECT_EQ(worthwhile_programs(large.graph, 1000, 10), 2u);
+  EXPECT_EQ(worthwhile_programs(large.graph, {}, 1000, 10), 2u);
   omp_set_num_threads(threads);
 }
 

@@ -39,7 +39,7 @@ class TensorRangesTest : public testing::Test {
   Statistics collected(const ir::Model& model, const DataReader& reader, const CollectOptions& options) {
     SampleRunOptions run_options;
     run_options.tensors = {model.graph.find("x"), model.graph.find("y")};
-    SampleRun run(model, reader, run_options);
+    SampleRun run(model, reader, {}, run_options);
     Result<Statistics> statistics = collect_statistics(run, run_options.tensors, options);
     EXPECT_TRUE(statistics.ok()) << statistics.status().message();
     return statistics.ok() ? std::move(statistics).value() : Statistics();

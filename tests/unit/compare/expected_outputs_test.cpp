@@ -47,7 +47,8 @@ ir::Model model_of(const std::string& nodes) {
 }
 
 OutputAgreement agreement(const std::string& quantized, const Arrays& data, const Numbers& numbers) {
-  const Result<ExpectedOutputs> expected = ExpectedOutputs::make(model_of("y = Identity (x)"), nullptr, data, numbers);
+  const Result<ExpectedOutputs> expected =
+      ExpectedOutputs::make(model_of("y = Identity (x)"), nullptr, {data, {}, numbers});
   EXPECT_TRUE(expected.ok()) << expected.status().message();
   EXPECT_EQ(expected.value().sample_count(), numbers.size());
   Diagnostics diagnostics;
@@ -88,7 +89,7 @@ TEST(ExpectedOutputsTest, WhatIsNoNumberIsTheWorst) {
 
 TEST(ExpectedOutputsTest, KnowsWhereASampleComesFrom) {
   const Arrays data({{1, 1}, {1, 2}, {1, 3}});
-  const auto expected = ExpectedOutputs::make(model_of("y = Relu (x)"), nullptr, data, Numbers{0, 2});
+  const auto expected = ExpectedOutputs::make(model_of("y = Relu (x)"), nullptr, {data, {}, {0, 2}});
   ASSERT_TRUE(expected.ok());
   EXPECT_EQ(expected.value().number_of("c"), 2u);
   EXPECT_EQ(expected.value().number_of(""), 0u);
@@ -96,7 +97,7 @@ TEST(ExpectedOutputsTest, KnowsWhereASampleComesFrom) {
 
 TEST(ExpectedOutputsTest, LeavesOutSamplesOfAnotherShape) {
   const Arrays data({{1, 2}, {5}, {3, 4}});
-  const auto expected = ExpectedOutputs::make(model_of("y = Identity (x)"), nullptr, data, Numbers{0, 1, 2});
+  const auto expected = ExpectedOutputs::make(model_of("y = Identity (x)"), nullptr, {data, {}, {0, 1, 2}});
   Diagnostics diagnostics;
   const auto found =
       expected.value().compare(model_of("s = Constant <value = int64[1] {2}> () y = Expand (x, s)"), diagnostics);
@@ -124,24 +125,26 @@ TEST(RunBothTest, PassesResultsOnInTheOrderOfTheNumbers) {
   std::string all;
   for (int i = 0; i < 26; ++i) arrays.push_back({static_cast<float>(i + 1), 0});
   const Arrays data(arrays);
-  EXPECT_EQ(paired("y = Identity (x)", "y = Neg (x)", {data, {2, 0, 1}}).value(), "2:c=3|-3 0:a=1|-1 1:b=2|-2 ");
-  PairedSamples every{data, Numbers(26)};
+  EXPECT_EQ(paired("y = Identity (x)", "y = Neg (x)", {data, {}, {2, 0, 1}}).value(), "2:c=3|-3 0:a=1|-1 1:b=2|-2 ");
+  const exec::Environment environment;
+  PairedSamples every{data, environment, Numbers(26)};
   for (size_t i = 0; i < 26; ++i) {
     every.numbers[i] = i;
     all += cat(i, ":", static_cast<char>('a' + i), "=", i + 1, "|", i + 1, " ");
   }
   EXPECT_EQ(paired("y = Identity (x)", "y = Identity (x)", every).value(), all) << "more than run at once";
-  EXPECT_EQ(paired("y = Identity (x)", "y = Identity (x)", {data, {}}).value(), "");
+  EXPECT_EQ(paired("y = Identity (x)", "y = Identity (x)", {data, {}, {}}).value(), "");
 }
 
 TEST(RunBothTest, TheSecondModelTakesSamplesOfItsOwn) {
   const Arrays data({{1, 2}, {3, 4}}), doubled({{2, 4}, {6, 8}});
-  EXPECT_EQ(paired("y = Identity (x)", "y = Identity (x)", {data, {0, 1}, &doubled}).value(), "0:a=1|2 1:b=3|6 ");
+  EXPECT_EQ(paired("y = Identity (x)", "y = Identity (x)", {data, {}, {0, 1}, &doubled}).value(), "0:a=1|2 1:b=3|6 ");
 }
 
 TEST(RunBothTest, NamesTheSampleAndTheModelThatFailed) {
   const Arrays data({{1, 2}, {3, 4, 5}});
-  const PairedSamples samples{data, {0, 1}, nullptr, "float.onnx", "quantized.onnx"};
+  const exec::Environment environment;
+  const PairedSamples samples{data, environment, {0, 1}, nullptr, "float.onnx", "quantized.onnx"};
   const std::string fails = "[add] y = Add (x, two)";
   Result<ir::Model> adds = onnx_io::parse_model_text(
       "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[N] x) => (float[N] y) <float[2] two = {1, 1}> {" + fails +

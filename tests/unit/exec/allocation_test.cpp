@@ -71,7 +71,7 @@ TEST(AllocationTest, TheSecondRunOfAShapeTakesNoMemory) {
       options.constants.push_back({value, zeros});
     }
   }
-  Session session(model.value(), options);
+  Session session(model.value(), {}, options);
   for (int run = 0; run < 3; ++run) {
     allocations = 0;
     counting = run > 0;

@@ -30,7 +30,7 @@ Tensor ramp(ir::Shape dims, float step = 0.25f) {
 
 std::vector<Tensor> run(const ir::Model& model, const std::vector<Tensor>& inputs, TapSink* sink = nullptr,
                         std::vector<ir::ValueId> taps = {}) {
-  Session session(model, {model.graph.outputs(), std::move(taps)});
+  Session session(model, {}, {model.graph.outputs(), std::move(taps)});
   Result<const std::vector<Tensor>*> results = session.run(inputs, sink);
   EXPECT_TRUE(results.ok()) << results.status().message();
   return results.ok() ? *results.value() : std::vector<Tensor>();
@@ -111,7 +111,7 @@ TEST(CompileTest, FusesReluAndResidualSum) {
 TEST(CompileTest, SecondRunGivesTheSameBytes) {
   const ir::Model model = model_of(kResidual);
   const std::vector<Tensor> inputs = {ramp({1, 4, 6, 6}), ramp({4, 4, 3, 3}, 0.7f)};
-  Session session(model, {});
+  Session session(model, {}, {});
   const Tensor first = (*session.run(inputs).value())[0];
   const Tensor second = (*session.run(inputs).value())[0];
   EXPECT_TRUE(first.same_as(second));
@@ -121,7 +121,7 @@ TEST(CompileTest, ResultsThatSomebodyHoldsAreNotOverwritten) {
   const ir::Model model = model_of(
       "two (float[4] x) => (float[4] y, float[2,2] z) <int64[2] s = {2, 2}> "
       "{ y = Exp(x) z = Reshape(y, s) }");
-  Session session(model, {});
+  Session session(model, {}, {});
   const std::vector<Tensor> held = *session.run(std::vector<Tensor>{ramp({4})}).value();
   const Tensor before = Tensor::from<float>({4}, held[0].data<float>());
   // The results of one run may be the inputs of the next.
@@ -209,7 +209,7 @@ flatten (float[n,4] x) => (float[m] y)
 
 TEST(CompileTest, RecompilesForANewShape) {
   const ir::Model model = model_of("twice (float[n,3] x) => (float[n,3] y) { y = Add(x, x) }");
-  Session session(model, {});
+  Session session(model, {}, {});
   for (const int64_t n : {2, 5, 2}) {
     const Result<const std::vector<Tensor>*> results = session.run(std::vector<Tensor>{ramp({n, 3})});
     ASSERT_TRUE(results.ok());
@@ -228,7 +228,7 @@ TEST(CompileTest, FetchesConstantsAndInputs) {
 
 TEST(CompileTest, NamesTheNodeThatDoesNotFit) {
   const ir::Model model = model_of("bad (float[2,3] x, float[4] z) => (float[2,3] y) { y = Add(x, z) }");
-  Session session(model, {});
+  Session session(model, {}, {});
   const auto results = session.run(std::vector<Tensor>{ramp({2, 3}), ramp({4})});
   ASSERT_FALSE(results.ok());
   EXPECT_EQ(results.status().code(), Code::kCorruptModel);
@@ -237,7 +237,7 @@ TEST(CompileTest, NamesTheNodeThatDoesNotFit) {
 
 TEST(CompileTest, RefusesWhatNeedsTooMuchMemory) {
   const ir::Model model = model_of("twice (float[n,3] x) => (float[n,3] y) { a = Exp(x) y = Add(a, x) }");
-  Session session(model, {{}, {}, {.memory = 1024}});
+  Session session(model, {}, {{}, {}, {.memory = 1024}});
   const auto results = session.run(std::vector<Tensor>{ramp({1000, 3})});
   ASSERT_FALSE(results.ok());
   EXPECT_EQ(results.status().code(), Code::kResource);
@@ -245,7 +245,7 @@ TEST(CompileTest, RefusesWhatNeedsTooMuchMemory) {
 
 TEST(CompileTest, RefusesAnOperatorWithoutKernel) {
   const ir::Model model = model_of("odd (float[2] x) => (float[2] y) { y = StringNormalizer(x) }");
-  Session session(model, {});
+  Session session(model, {}, {});
   const auto results = session.run(std::vector<Tensor>{ramp({2})});
   ASSERT_FALSE(results.ok());
   EXPECT_EQ(results.status().code(), Code::kUnsupported);

@@ -40,7 +40,7 @@ ir::Tensor sample(float first) {
 }
 
 std::vector<float> outputs(const ir::Model& model, float first) {
-  Session session(model, {});
+  Session session(model, {}, {});
   std::vector<float> all;
   for (int run = 0; run < kRuns; ++run) {
     const std::vector<ir::Tensor> inputs = {sample(first + 0.1F * static_cast<float>(run))};

@@ -23,7 +23,7 @@ ir::Model flow_model(const std::string& text, int opset = 17) {
 }
 
 Result<std::vector<Tensor>> run_flow(const ir::Model& model, const std::vector<Tensor>& inputs, RunLimits limits = {}) {
-  Session session(model, {.fetches = {}, .taps = {}, .limits = limits});
+  Session session(model, {}, {.fetches = {}, .taps = {}, .limits = limits});
   QQ_TRY(const std::vector<Tensor>* const results, session.run(inputs));
   return *results;
 }
@@ -188,7 +188,7 @@ TEST(ControlFlowTest, SequencesAreMappedElementByElement) {
       "(float[k] p, float[1] c) => (float[k] q) { d = Add(p, c) q = Mul(d, more) }> (s, more) y = "
       "ConcatFromSequence<axis = 0>(t) }",
       18);
-  Session session(model, {});
+  Session session(model, {}, {});
   for (const float more : {2.0f, 3.0f}) {
     const std::vector<Tensor> inputs = {floats({2}, {1, -2}), floats({1}, {5}), floats({1}, {more})};
     const auto found = session.run(inputs);

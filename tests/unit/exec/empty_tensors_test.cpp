@@ -130,7 +130,7 @@ std::string refusal_of(const std::string& body) {
   Result<ir::Model> parsed = onnx_io::parse_model_text(cat("<ir_version: 8, opset_import: [\"\" : 18]>\n", body));
   EXPECT_TRUE(parsed.ok()) << parsed.status().message();
   if (!parsed.ok()) return {};
-  exec::Session session(parsed.value(), {});
+  exec::Session session(parsed.value(), {}, {});
   const auto results = session.run(zero_inputs(parsed.value().graph));
   return results.ok() ? "" : results.status().message();
 }
@@ -142,7 +142,7 @@ void expect_inferred_shapes(const EmptyCase& row) {
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
   ir::Model model = std::move(parsed).value();
   const std::vector<ir::ValueType> types = inferred_types(model);
-  exec::Session session(model, {});
+  exec::Session session(model, {}, {});
   const auto results = session.run(zero_inputs(model.graph));
   ASSERT_TRUE(results.ok()) << results.status().message();
   ASSERT_EQ(results.value()->size(), types.size());
@@ -198,7 +198,7 @@ TEST(EmptyTensorsTest, ResizeKeepsEmptyAxes) {
 /// The first result of the model on zeros.
 std::vector<double> first_result(const std::string& body) {
   const ir::Model model = model_of(body);
-  exec::Session session(model, {});
+  exec::Session session(model, {}, {});
   const auto results = session.run(zero_inputs(model.graph));
   EXPECT_TRUE(results.ok()) << results.status().message();
   return results.ok() ? ir::to_double((*results.value())[0]).value() : std::vector<double>{};

@@ -81,7 +81,7 @@ std::vector<Tensor> fusion_inputs(ElementType type) {
 void expect_same_apart(const ir::Model& model, const std::vector<Tensor>& inputs) {
   std::vector<ir::ValueId> taps;
   for (const ir::NodeId id : model.graph.order()) taps.push_back(model.graph.node(id).output(0));
-  Session fused(model, {}), apart(model, {model.graph.outputs(), taps});
+  Session fused(model, {}, {}), apart(model, {}, {model.graph.outputs(), taps});
   const auto found = fused.run(inputs);
   ASSERT_TRUE(found.ok()) << found.status().message();
   SilentSink sink;

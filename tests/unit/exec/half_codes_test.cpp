@@ -13,7 +13,7 @@ std::vector<float> run_codes(const std::string& body, const std::vector<float>& 
       onnx_io::parse_model_text("<ir_version: 8, opset_import: [\"\" : 17, \"com.amd.quark\" : 1]>\n" + body);
   EXPECT_TRUE(model.ok()) << model.status().message();
   if (!model.ok()) return {};
-  Session session(model.value(), {});
+  Session session(model.value(), {}, {});
   const std::vector<ir::Tensor> inputs = {ir::Tensor::from<float>({static_cast<int64_t>(x.size())}, x)};
   const auto results = session.run(inputs);
   EXPECT_TRUE(results.ok()) << results.status().message();

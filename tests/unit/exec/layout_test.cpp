@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "exec/compile.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "exec/session.h"
 #include "exec/transpose.h"
 #include "support/op_checks.h"
@@ -146,7 +146,7 @@ TEST(EvaluateNodeTest, ComputesWhatARunComputes) {
     for (const Tensor& input : row.inputs) {
       if (input.is_defined()) fed.push_back(input);
     }
-    Session session(model, {});
+    Session session(model, {}, {});
     const auto ran = session.run(fed);
     ASSERT_TRUE(ran.ok()) << ran.status().message();
     ASSERT_EQ(found.value().size(), 1u) << row.text;
@@ -216,7 +216,7 @@ TEST(ProgramTest, TheErrorOfASinkEndsTheRun) {
   };
   const ir::Model model = test::model_of("g (float[2] x) => (float[2] y) { a = Neg (x) y = Abs (a) }");
   for (const char* name : {"x", "a", "y"}) {
-    Session session(model, {model.graph.outputs(), {model.graph.find(name)}});
+    Session session(model, {}, {model.graph.outputs(), {model.graph.find(name)}});
     Failing sink;
     const std::vector<Tensor> inputs = {test::random_floats({2})};
     EXPECT_EQ(session.run(inputs, &sink).status().message(), "seen enough") << name;

@@ -23,7 +23,7 @@ std::string outcome(const std::string& text, int opset = 17) {
     for (const ir::Dim& dim : type.dims) dims.push_back(dim.known() ? dim.size : 2);
     inputs.push_back(Tensor::zeros(type.element, dims));
   }
-  Session session(model.value(), {});
+  Session session(model.value(), {}, {});
   const auto results = session.run(inputs);
   return results.ok() ? "" : results.status().message();
 }
@@ -128,7 +128,7 @@ TEST(MalformedTest, AMillionNodesInAChainRun) {
     value = next;
   }
   edit.add_graph_output(value);
-  Session session(model, {});
+  Session session(model, {}, {});
   const auto results = session.run(std::vector<Tensor>{Tensor::scalar(3.0f)});
   ASSERT_TRUE(results.ok()) << results.status().message();
   EXPECT_EQ((*results.value())[0].data<float>()[0], 3.0f);

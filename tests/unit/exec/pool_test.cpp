@@ -157,7 +157,7 @@ TEST(PoolTest, ImagesThatAreConstantsAreFolded) {
       "g (float[1] x) => (p, i, z) <float[1,2,2,2] c = {1, 2, 3, 4, 8, 7, 6, 5}, float[1,2,1,1] w = {1, 10}> "
       "{ p, i = MaxPool<kernel_shape=[2,1]>(c) a = Conv(c, w) z = Add(a, x) }");
   ASSERT_TRUE(model.ok()) << model.status().message();
-  exec::Session session(model.value(), {});
+  exec::Session session(model.value(), {}, {});
   const auto results = session.run(std::vector<ir::Tensor>{floats({1}, {0})});
   ASSERT_TRUE(results.ok()) << results.status().message();
   const std::vector<ir::Tensor>& found = *results.value();

@@ -31,7 +31,7 @@ class RandomGraphsTest : public ::testing::TestWithParam<uint32_t> {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphsTest, ::testing::Range(1u, 26u));
 
 TEST_P(RandomGraphsTest, ASessionComputesWhatItsNodesComputeAlone) {
-  exec::Session session(graph_.model(), {});
+  exec::Session session(graph_.model(), {}, {});
   for (int run = 0; run < 2; ++run) {  // the second run reuses all memory
     const auto found = session.run(std::vector{graph_.input()});
     ASSERT_TRUE(found.ok()) << found.status().message();
@@ -45,7 +45,7 @@ TEST_P(RandomGraphsTest, EveryValueCanBeFetchedAlone) {
     const ir::ValueId id{static_cast<int32_t>(i)};
     if (!graph_.model().graph.value(id).producer.valid()) continue;
     SCOPED_TRACE(graph_.model().graph.value(id).name);
-    exec::Session session(graph_.model(), {.fetches = {id}, .taps = {}});
+    exec::Session session(graph_.model(), {}, {.fetches = {id}, .taps = {}});
     const auto found = session.run(std::vector{graph_.input()});
     ASSERT_TRUE(found.ok()) << found.status().message();
     ASSERT_EQ(found.value()->size(), 1u);

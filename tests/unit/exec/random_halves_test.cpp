@@ -27,7 +27,7 @@ class RandomHalvesTest : public ::testing::TestWithParam<uint32_t> {
     ASSERT_TRUE(onnx_io::infer_types(half_, ignored).ok());
   }
   void expect_close(const ir::Model& model, const ir::Tensor& input, ElementType type) {
-    exec::Session session(model, {});
+    exec::Session session(model, {}, {});
     const auto found = session.run(std::vector{input});
     ASSERT_TRUE(found.ok()) << found.status().message();
     for (size_t i = 0; i < found.value()->size(); ++i) {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "exec/session.h"
 #include "onnx_io/text.h"
 #include "support/random_graph.h"
@@ -36,10 +36,10 @@ struct Ran {
 };
 
 Ran run_all(const ir::Model& model, SessionOptions options, const std::vector<std::vector<Tensor>>& inputs,
-            int64_t segment) {
+            int64_t segment, const Environment& environment = {}) {
   options.limits.segment = segment;
   if (options.fetches.empty()) options.fetches = model.graph.outputs();
-  Session session(model, options);
+  Session session(model, environment, options);
   Ran ran;
   Recorder recorder;
   SampleSet set;
@@ -171,9 +171,9 @@ TEST(SegmentsOfImagesTest, StagesFollowSegments) {
 TEST(SegmentsOfImagesTest, ASessionRunsSingleSamplesInSegments) {
   const ir::Model model = parsed(kImages);
   SessionOptions options;
-  Session whole(model, options);
+  Session whole(model, {}, options);
   options.limits.segment = 1;
-  Session parts(model, options);
+  Session parts(model, {}, options);
   for (const float scale : {1.0f, -2.0f}) {
     const std::vector<Tensor> inputs = {image({1, 2, 4, 3}, scale)};
     const auto expected = whole.run(inputs), found = parts.run(inputs);
@@ -194,7 +194,7 @@ TEST(SegmentsOfImagesTest, AnInterruptEndsARun) {
   const ir::Model model = parsed(kImages);
   SessionOptions options;
   options.limits.segment = 1;
-  Session session(model, options);
+  Session session(model, {}, options);
   SampleSet set;
   set.count = 2;
   set.inputs = [&](size_t) -> Result<std::vector<Tensor>> { return std::vector<Tensor>{image({1, 2, 4, 3}, 1)}; };
@@ -227,11 +227,8 @@ TEST(MemoryCeilingTest, SplitsWhatDoesNotFit) {
   const ir::Model model = parsed(kImages);
   const std::vector<std::vector<Tensor>> inputs = {{image({1, 2, 4, 3}, 1)}};
   const Ran whole = run_all(model, {}, inputs, 0);
-  set_memory_ceiling(1);
-  const Ran split = run_all(model, {}, inputs, 0);
-  set_memory_ceiling(int64_t{1} << 40);
-  const Ran fits = run_all(model, {}, inputs, 0);
-  set_memory_ceiling(0);
+  const Ran split = run_all(model, {}, inputs, 0, {.memory_ceiling = 1});
+  const Ran fits = run_all(model, {}, inputs, 0, {.memory_ceiling = int64_t{1} << 40});
   expect_same(whole, split);
   EXPECT_GT(split.segments, 3u);
   EXPECT_EQ(fits.segments, 1u);

@@ -50,7 +50,7 @@ TEST_P(SimulateTest, GivesTheBitsOfTheWrittenModel) {
     pairs +=
         bench.graph().node(id).op.ends_with("QuantizeLinear") && !bench.graph().node(id).op.starts_with("De") ? 1 : 0;
   EXPECT_EQ(fake, pairs);
-  exec::Session plan_session(simulated.value(), {}), written_session(bench.model, {});
+  exec::Session plan_session(simulated.value(), {}, {}), written_session(bench.model, {}, {});
   for (size_t i = 0; i < samples.size(); ++i) {
     const calib::Sample sample = samples.read(i).value();
     const auto a = plan_session.run(sample.inputs), b = written_session.run(sample.inputs);

@@ -4,8 +4,8 @@
 
 #include <random>
 
+#include "exec/environment.h"
 #include "exec/memory_plan.h"
-#include "exec/resources.h"
 #include "exec/session.h"
 #include "onnx_io/text.h"
 #include "support/random_graph.h"
@@ -100,7 +100,7 @@ struct TwoRuns {
 TwoRuns run_twice(const ir::Model& model, SessionOptions options, const Tensor& input, int64_t limit) {
   options.limits.values = {.bytes = limit, .least_spilled = 1};
   if (options.fetches.empty()) options.fetches = model.graph.outputs();
-  Session session(model, options);
+  Session session(model, {}, options);
   TwoRuns ran;
   TapBytes recorder;
   for (const float sign : {1.0f, -1.0f}) {
@@ -177,13 +177,10 @@ TEST(SpillsTest, LongSkipsTakeWhatOneOperatorTakes) {
 TEST(SpillsTest, ACeilingLetsSmallValuesStay) {
   const ir::Model model = long_skips();
   const Tensor input = Tensor::zeros(ElementType::kFloat, {1, 4, 32, 32});
-  Session whole(model, SessionOptions{});
+  Session whole(model, {}, {});
   ASSERT_TRUE(whole.run(std::vector<Tensor>{input}).ok());
-  set_memory_ceiling(int64_t{1} << 40);
-  Session below(model, SessionOptions{});
-  const bool runs = below.run(std::vector<Tensor>{input}).ok();
-  set_memory_ceiling(0);
-  ASSERT_TRUE(runs);
+  Session below(model, {.memory_ceiling = int64_t{1} << 40}, {});
+  ASSERT_TRUE(below.run(std::vector<Tensor>{input}).ok());
   EXPECT_EQ(below.arena_bytes(), whole.arena_bytes());
 }
 

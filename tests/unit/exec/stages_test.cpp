@@ -42,7 +42,7 @@ Tensor first_of(Session& session, const std::vector<Tensor>& inputs, TapSink* si
 }
 
 std::string error_of(const ir::Model& model, const std::vector<Tensor>& inputs) {
-  Session session(model, {});
+  Session session(model, {}, {});
   const auto results = session.run(inputs);
   EXPECT_FALSE(results.ok());
   return results.ok() ? "" : results.status().message();
@@ -70,7 +70,7 @@ selected (float[n] x) => (float[m] y)
 
 TEST(StagesTest, GoOnBehindAShapeThatDependsOnData) {
   const ir::Model model = staged_model(kSelected);
-  Session session(model, {});
+  Session session(model, {}, {});
   EXPECT_EQ(values_of(first_of(session, {floats({4}, {0, 3, 0, 5})})), (std::vector<float>{-6, -10}));
   EXPECT_EQ(values_of(first_of(session, {floats({4}, {1, 0, 0, 0})})), (std::vector<float>{-2}));
   EXPECT_EQ(values_of(first_of(session, {floats({4}, {0, 0, 0, 0})})), (std::vector<float>{}));
@@ -82,7 +82,7 @@ TEST(StagesTest, TapsOfEveryStageAreHeardOnce) {
   SessionOptions options;
   options.fetches = model.graph.outputs();
   for (const char* name : {"x", "places", "taken", "doubled", "y"}) options.taps.push_back(model.graph.find(name));
-  Session session(model, options);
+  Session session(model, {}, options);
   Listener listener;
   first_of(session, {floats({4}, {0, 3, 0, 5})}, &listener);
   ASSERT_EQ(listener.observed.size(), 5u);
@@ -101,7 +101,7 @@ branches (bool c, float[2] x) => (float[2] y)
 
 TEST(StagesTest, IfRunsTheBranchOfEachRun) {
   const ir::Model model = staged_model(kBranches);
-  Session session(model, {});
+  Session session(model, {}, {});
   EXPECT_EQ(values_of(first_of(session, {truth(true), floats({2}, {1, 2})})), (std::vector<float>{3, 4}));
   EXPECT_EQ(values_of(first_of(session, {truth(false), floats({2}, {1, 2})})), (std::vector<float>{2, 3}));
 }
@@ -118,7 +118,7 @@ nest (bool c, float[2] x) => (float[2] y)
     },
     else_branch = last () => (q) { q = Neg(a) }>
 })");
-  Session session(model, {});
+  Session session(model, {}, {});
   EXPECT_EQ(values_of(first_of(session, {truth(true), floats({2}, {1, 2})})), (std::vector<float>{-1, -4}));
 }
 
@@ -133,7 +133,7 @@ halves (bool c, float16[2] x) => (float16[2] y)
     else_branch = other () => (float16[2] u) { u = Neg(a) }>
   y = Add(a, b)
 })");
-  Session session(model, {});
+  Session session(model, {}, {});
   Tensor x = Tensor::allocate(ElementType::kFloat16, {2});
   x.mutable_data<uint16_t>()[0] = 0x3C00;  // 1
   x.mutable_data<uint16_t>()[1] = 0x4000;  // 2
@@ -156,7 +156,7 @@ loop (int64 trips, float[1] x) => (float[n] last, float[m,k] all)
 
 TEST(StagesTest, LoopCarriesAndCollects) {
   const ir::Model model = staged_model(kLoop);
-  Session session(model, {});
+  Session session(model, {}, {});
   const auto results = session.run(std::vector<Tensor>{Tensor::scalar(int64_t{3}), floats({1}, {1})});
   ASSERT_TRUE(results.ok()) << results.status().message();
   EXPECT_EQ(values_of((*results.value())[0]), (std::vector<float>{8}));
@@ -166,7 +166,7 @@ TEST(StagesTest, LoopCarriesAndCollects) {
 
 TEST(StagesTest, LoopWithoutAnIterationGivesEmptyOutputs) {
   const ir::Model model = staged_model(kLoop);
-  Session session(model, {});
+  Session session(model, {}, {});
   const auto results = session.run(std::vector<Tensor>{Tensor::scalar(int64_t{0}), floats({1}, {1})});
   ASSERT_TRUE(results.ok()) << results.status().message();
   EXPECT_EQ(values_of((*results.value())[0]), (std::vector<float>{1}));
@@ -185,14 +185,14 @@ grow (int64 trips, float[1] x) => (float[n] y)
   }>
   y = ConcatFromSequence<axis=0>(all)
 })");
-  Session session(model, {});
+  Session session(model, {}, {});
   const std::vector<Tensor> inputs = {Tensor::scalar(int64_t{3}), floats({1}, {7})};
   EXPECT_EQ(values_of(first_of(session, inputs)), (std::vector<float>{7, 7, 7}));
 }
 
 TEST(StagesTest, SequencesComeInAndGoOut) {
   const ir::Model model = staged_model("turn (seq(float[n]) s) => (seq(float[n]) t) { t = Identity(s) }");
-  Session session(model, {});
+  Session session(model, {}, {});
   const auto out =
       session.run_operands(std::vector<ir::Operand>{ir::Operand::of_sequence({floats({1}, {1}), floats({2}, {2, 3})})});
   ASSERT_TRUE(out.ok()) << out.status().message();
@@ -206,7 +206,7 @@ TEST(StagesTest, SequencesComeInAndGoOut) {
 
 TEST(StagesTest, AnOperatorWithoutKernelRunsThroughItsBody) {
   const ir::Model model = staged_model("window (int64 n) => (float[m] y) { y = HannWindow<periodic=0>(n) }");
-  Session session(model, {});
+  Session session(model, {}, {});
   const Tensor window = first_of(session, {Tensor::scalar(int64_t{5})});
   ASSERT_EQ(window.dims(), (ir::Shape{5}));
   EXPECT_NEAR(window.data<float>()[1], 0.5f, 1e-6);
@@ -216,7 +216,7 @@ TEST(StagesTest, AnOperatorWithoutKernelRunsThroughItsBody) {
 TEST(StagesTest, ABodyMayHaveConstantInputsOnly) {
   const ir::Model model = staged_model(
       "window (float[m] x) => (float[m] y) <int64 n = {5}> { w = HannWindow<periodic=0>(n) y = Add(w, x) }");
-  Session session(model, {});
+  Session session(model, {}, {});
   const Tensor sum = first_of(session, {floats({5}, {0, 1, 0, 0, 0})});
   ASSERT_EQ(sum.dims(), (ir::Shape{5}));
   EXPECT_NEAR(sum.data<float>()[1], 1.5f, 1e-6);

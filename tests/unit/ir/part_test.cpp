@@ -36,7 +36,7 @@ TEST(PartTest, ComputesTheSame) {
   exec::SessionOptions options;
   options.feeds = second.feeds;
   options.fetches = second.fetches;
-  exec::Session session(second.graph, model.opsets, std::move(options));
+  exec::Session session(second.graph, model.opsets, {}, std::move(options));
   const auto found = session.run(middle);
   ASSERT_TRUE(found.ok()) << found.status().message();
   const std::vector<Tensor> wanted = test::run_model(model);

@@ -73,7 +73,7 @@ TEST_P(RandomModelsTest, OtherOpsetsComputeTheSame) {
     Result<ir::Model> converted = convert_opset(model_, opset);
     ASSERT_TRUE(converted.ok()) << converted.status().message();
     ASSERT_EQ(ir::verify(converted.value().graph).message(), "");
-    exec::Session session(converted.value(), {});
+    exec::Session session(converted.value(), {}, {});
     const auto found = session.run(std::vector{graph_.input()});
     ASSERT_TRUE(found.ok()) << found.status().message();
     for (size_t i = 0; i < found.value()->size(); ++i) {

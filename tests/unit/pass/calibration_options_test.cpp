@@ -90,7 +90,7 @@ TEST(CalibrationOptionsTest, BinsAndVotesAreTakenWhereTheMethodReadsThem) {
 
 TEST(CalibrationOptionsTest, SamplesRunInTheOrderThatTheModeNeeds) {
   const auto run = [](const std::vector<std::string>& sets) {
-    return sample_run_options(test::settings_for("A8W8", sets), {{1}, {2}}, {});
+    return sample_run_options({}, test::settings_for("A8W8", sets), {{1}, {2}}, {});
   };
   EXPECT_EQ(run({}).order, calib::ValueOrder::kAny);
   EXPECT_EQ(run({"quarkq.compat=quark-0.13"}).order, calib::ValueOrder::kOnnx);

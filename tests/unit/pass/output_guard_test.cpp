@@ -19,7 +19,7 @@ ir::Model chain(int layers) {
 double tolerance_of(int layers) {
   calib::Sample sample;
   sample.inputs.push_back(ir::Tensor::from<float>({1, 2}, std::vector<float>{1, 2}));
-  const Result<OutputGuard> guard = OutputGuard::make(chain(layers), std::move(sample));
+  const Result<OutputGuard> guard = OutputGuard::make(chain(layers), {}, std::move(sample));
   EXPECT_TRUE(guard.ok());
   return guard.value().tolerance();
 }
@@ -36,7 +36,7 @@ TEST(OutputGuardTest, LoopsThatARandomSampleDoesNotEndHaveABound) {
   const ir::Model model = test::model_of(
       "g (float x) => (float y) { y = Loop <body = b (int64 i, bool c, float v) => (bool d, float w) { d = "
       "Identity(c) w = Add(v, v) }> (, , x) }");
-  EXPECT_EQ(OutputGuard::on_random_sample(model, model.graph).status().code(), Code::kResource);
+  EXPECT_EQ(OutputGuard::on_random_sample(model, {}, model.graph).status().code(), Code::kResource);
 }
 
 }  // namespace

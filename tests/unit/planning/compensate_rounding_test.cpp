@@ -3,7 +3,7 @@
 // cannot do is left as it was.
 #include <omp.h>
 
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "exec/simulate.h"
 #include "plan/constant_codes.h"
 #include "support/legalize_samples.h"

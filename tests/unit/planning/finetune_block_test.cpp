@@ -151,7 +151,7 @@ TEST(FinetuneBlockTest, ComputesWhatTheModelDoes) {
   for (const BlockCase& c : cases()) {
     Bench bench(c);
     ASSERT_NE(bench.block, nullptr) << c.name;
-    exec::Session session(bench.model, {});
+    exec::Session session(bench.model, {}, {});
     const auto results = session.run({&bench.input, 1});
     ASSERT_TRUE(results.ok()) << c.name << results.status().message();
     const ir::Tensor expected = bench.stored(results.value()->front());

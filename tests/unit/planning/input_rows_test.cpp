@@ -52,7 +52,7 @@ class InputRowsTest : public testing::TestWithParam<LayerCase> {
   }
 
   std::vector<float> results() const {
-    exec::Session session(model_, {});
+    exec::Session session(model_, {}, {});
     return ir::float_values((*session.run({&input_, 1}).value())[0]).value();
   }
 

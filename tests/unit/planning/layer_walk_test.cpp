@@ -38,7 +38,7 @@ class LayerWalkTest : public ::testing::TestWithParam<uint32_t> {
   }
   /// Value `id` of a sample, by a run of its own.
   ir::Tensor alone(const ir::Model& model, ir::ValueId id, size_t sample) const {
-    exec::Session session(model, {{id}, {}});
+    exec::Session session(model, {}, {{id}, {}});
     const auto found = session.run(samples_->read(sample).value().inputs);
     EXPECT_TRUE(found.ok()) << found.status().message();
     return found.ok() ? found.value()->front() : ir::Tensor();
@@ -46,6 +46,7 @@ class LayerWalkTest : public ::testing::TestWithParam<uint32_t> {
 
   test::RandomGraph graph_{GetParam()};
   ir::Model model_;
+  exec::Environment environment_;
   std::unique_ptr<test::RandomSamples> samples_;
   std::vector<ir::ValueId> values_;
 };
@@ -58,7 +59,7 @@ TEST_P(LayerWalkTest, GivesTheValuesOfWholeRuns) {
       ir::TensorStore store;
       ASSERT_TRUE(!on_disk || store.set_limit(0).ok());
       const auto wanted = lists(length);
-      LayerWalk walk(model_, *samples_, kSamples, wanted, store);
+      LayerWalk walk({model_, environment_, *samples_, kSamples}, wanted, store);
       for (const std::vector<ir::ValueId>& list : wanted) {
         std::vector<size_t> order;
         const Status done = walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {
@@ -80,7 +81,7 @@ TEST_P(LayerWalkTest, GivesTheValuesOfWholeRuns) {
 TEST_P(LayerWalkTest, SkippedListsLeaveLaterOnesAlone) {
   ir::TensorStore store;
   const auto wanted = lists(2);
-  LayerWalk walk(model_, *samples_, kSamples, wanted, store);
+  LayerWalk walk({model_, environment_, *samples_, kSamples}, wanted, store);
   for (size_t i = 0; i + 1 < wanted.size(); ++i) ASSERT_TRUE(walk.advance(nullptr).ok());
   size_t heard = 0;
   ASSERT_TRUE(walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {
@@ -96,7 +97,7 @@ TEST_P(LayerWalkTest, AnEndedWalkKeepsNothingAndCanBeMadeAgain) {
   ir::TensorStore store;
   const auto wanted = lists(2);
   for (size_t lists_done = 0; lists_done < wanted.size(); ++lists_done) {
-    LayerWalk walk(model_, *samples_, kSamples, wanted, store);
+    LayerWalk walk({model_, environment_, *samples_, kSamples}, wanted, store);
     for (size_t i = 0; i < lists_done; ++i) ASSERT_TRUE(walk.advance(nullptr).ok());
     EXPECT_EQ(walk.position(), lists_done);
     walk.end();
@@ -106,7 +107,7 @@ TEST_P(LayerWalkTest, AnEndedWalkKeepsNothingAndCanBeMadeAgain) {
 
 TEST_P(LayerWalkTest, AnErrorOfTheSinkEndsTheStretch) {
   ir::TensorStore store;
-  LayerWalk walk(model_, *samples_, kSamples, lists(100), store);
+  LayerWalk walk({model_, environment_, *samples_, kSamples}, lists(100), store);
   size_t heard = 0;
   const Status done = walk.advance([&](size_t sample, const std::vector<ir::Tensor>&) {
     ++heard;
@@ -124,8 +125,9 @@ TEST(LayerWalkConstantsTest, ChangesReachWhatComesAfterThem) {
       "Add (n, m) }");
   const test::RandomSamples samples(model.graph, kSamples);
   const auto value = [&](const char* name) { return model.graph.find(name); };
+  const exec::Environment environment;
   ir::TensorStore store;
-  LayerWalk walk(model, samples, kSamples, {{value("m")}, {value("y")}}, store);
+  LayerWalk walk({model, environment, samples, kSamples}, {{value("m")}, {value("y")}}, store);
   std::map<size_t, std::vector<double>> first;
   ASSERT_TRUE(walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {
                     first[sample] = test::values(values[0]);
@@ -149,10 +151,11 @@ TEST(ModelDistanceTest, IsTheMeanNormOfTheDifference) {
   const ir::Model exact = test::model_of(body + "0, 0, 0, 0}> { y = Add (x, d) z = Identity (x) }");
   const ir::Model moved = test::model_of(body + "3, 0, 4, 0}> { y = Add (x, d) z = Identity (x) }");
   const test::RandomSamples samples(exact.graph, kSamples);
+  const exec::Environment environment;
   const auto distance = [&](std::optional<int64_t> output) {
     config::FinetuneSettings options;
     options.output_index = output;
-    const Result<double> found = model_distance(exact, moved, samples, kSamples, options);
+    const Result<double> found = model_distance({exact, moved, environment, samples}, kSamples, options);
     return found.ok() ? found.value() : -1;
   };
   EXPECT_NEAR(distance({}), 2.5, 1e-5);  // 5 of one output, 0 of the other
@@ -160,13 +163,13 @@ TEST(ModelDistanceTest, IsTheMeanNormOfTheDifference) {
   EXPECT_EQ(distance(1), 0);
   EXPECT_EQ(distance(7), -1) << "there is no such output";
   const size_t all[] = {0, 1, 2};
-  const Result<std::optional<double>> same = model_cosine(exact, exact, samples, all);
+  const Result<std::optional<double>> same = model_cosine({exact, exact, environment, samples}, all);
   ASSERT_TRUE(same.ok() && same.value().has_value());
   EXPECT_EQ(*same.value(), 1);
-  const Result<std::optional<double>> other = model_cosine(exact, moved, samples, all);
+  const Result<std::optional<double>> other = model_cosine({exact, moved, environment, samples}, all);
   ASSERT_TRUE(other.ok() && other.value().has_value());
   EXPECT_LT(*other.value(), 0.9999);
-  EXPECT_FALSE(model_cosine(exact, moved, samples, {}).value().has_value());
+  EXPECT_FALSE(model_cosine({exact, moved, environment, samples}, {}).value().has_value());
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class RandomPlansTest : public ::testing::TestWithParam<uint32_t> {
     ASSERT_TRUE(planned.ok()) << planned.message();
   }
   std::vector<ir::Tensor> run(const ir::Model& model) {
-    exec::Session session(model, {});
+    exec::Session session(model, {}, {});
     const auto found = session.run(samples->read(0).value().inputs);
     EXPECT_TRUE(found.ok()) << found.status().message();
     return found.ok() ? *found.value() : std::vector<ir::Tensor>{};

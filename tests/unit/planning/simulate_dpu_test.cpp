@@ -193,7 +193,7 @@ TEST(SimulateDpuTest, SoftmaxComputesTheRecordedNumbers) {
     DpuBench bench(cat("g (float[1, ", x.size(), "] x) => (float[1, ", x.size(), "] y) { y = Softmax (x) }"),
                    kSwitches[5]);
     EXPECT_TRUE(bench.run(simulate_dpu));
-    exec::Session session(bench.model, {});
+    exec::Session session(bench.model, {}, {});
     const std::vector<ir::Tensor> inputs = {ir::Tensor::from<float>({1, static_cast<int64_t>(x.size())}, x)};
     const auto results = session.run(inputs);
     ASSERT_TRUE(results.ok()) << results.status().message();

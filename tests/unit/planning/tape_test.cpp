@@ -177,7 +177,7 @@ TEST(TapeTest, ComputesWhatTheModelDoes) {
     if (c.rounded < 1) continue;
     TapeBench bench(c);
     ASSERT_NE(bench.tape, nullptr) << c.name;
-    exec::Session session(bench.model, {});
+    exec::Session session(bench.model, {}, {});
     const auto results = session.run({&bench.input, 1});
     ASSERT_TRUE(results.ok()) << c.name << results.status().message();
     const ir::Tensor expected = bench.stored(results.value()->front());

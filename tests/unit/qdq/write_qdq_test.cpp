@@ -165,7 +165,7 @@ TEST(EmitQdqTest, TheWrittenModelRunsCloseToTheFloatOne) {
     const Inserted made(body, {}, preset);
     const calib::Sample sample = made.data->read(0).value();
     const ir::Model before = test::model_of(body);
-    exec::Session reference(before, {}), quantized(made.bench.model, {});
+    exec::Session reference(before, {}, {}), quantized(made.bench.model, {}, {});
     const auto expected = reference.run(sample.inputs), found = quantized.run(sample.inputs);
     ASSERT_TRUE(expected.ok() && found.ok()) << found.status().message();
     const auto a = (*expected.value())[0].data<float>(), b = (*found.value())[0].data<float>();

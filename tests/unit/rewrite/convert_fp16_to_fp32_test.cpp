@@ -50,7 +50,7 @@ std::vector<std::vector<double>> outputs_of(const ir::Model& model) {
     }
     inputs.push_back(std::move(tensor));
   }
-  exec::Session session(model, {});
+  exec::Session session(model, {}, {});
   const auto results = session.run(inputs);
   EXPECT_TRUE(results.ok()) << results.status().message();
   std::vector<std::vector<double>> outputs;

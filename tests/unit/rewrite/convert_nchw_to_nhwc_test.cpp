@@ -44,7 +44,7 @@ void expect_channels_last(PassBench& bench) {
     first.push_back(tensor);
     last.push_back(tensor.rank() == 4 ? exec::in_layout(tensor, exec::Layout::kChannelsLast) : tensor);
   }
-  exec::Session a(before, {}), b(bench.model, {});
+  exec::Session a(before, {}, {}), b(bench.model, {}, {});
   const auto x = a.run(first), y = b.run(last);
   ASSERT_TRUE(x.ok() && y.ok()) << y.status().message();
   for (size_t i = 0; i < x.value()->size(); ++i) {

@@ -23,7 +23,7 @@ void expect_equal_outputs(const ir::Model& before, const ir::Model& after, test:
   std::vector<ir::Tensor> inputs;
   for (const ir::ValueId id : before.graph.required_inputs())
     inputs.push_back(drawn_integers(draws, before.graph.value(id).type.shape()));
-  exec::Session a(before, {}), b(after, {});
+  exec::Session a(before, {}, {}), b(after, {}, {});
   const auto x = a.run(inputs), y = b.run(inputs);
   ASSERT_TRUE(x.ok() && y.ok()) << x.status().message() << y.status().message();
   EXPECT_EQ((*x.value())[0].dims(), (*y.value())[0].dims());

@@ -20,7 +20,7 @@ class RandomRewritesTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   void SetUp() override { ASSERT_NO_FATAL_FAILURE(test::grow_model(drawn, 12, drawn_model)); }
   void expect_outputs(const ir::Model& model) {
-    exec::Session session(model, {});
+    exec::Session session(model, {}, {});
     const auto found = session.run(std::vector{drawn.input()});
     ASSERT_TRUE(found.ok()) << found.status().message();
     const std::vector<ir::ValueId>& before = drawn.model().graph.outputs();

@@ -54,7 +54,7 @@ TEST(SimplifySharedModelsTest, KeepsTheFunctionAndChangesNothingTwice) {
     const std::string once = ir::dump(bench.model);
     EXPECT_FALSE(bench.run(simplify_model));
     EXPECT_EQ(ir::dump(bench.model), once);
-    exec::Session as_loaded(before, {}), simplified(bench.model, {});
+    exec::Session as_loaded(before, {}, {}), simplified(bench.model, {}, {});
     const auto expected = as_loaded.run(sample_for(before)), found = simplified.run(sample_for(bench.model));
     if (!expected.ok()) continue;  // a model that this sample does not suit
     ASSERT_TRUE(found.ok()) << found.status().message();

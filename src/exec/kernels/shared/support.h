@@ -10,8 +10,8 @@
 #include <type_traits>
 
 #include "base/parallel.h"
+#include "exec/environment.h"
 #include "exec/op_def.h"
-#include "exec/resources.h"
 #include "numeric/element_type.h"
 
 namespace quarkq::exec {

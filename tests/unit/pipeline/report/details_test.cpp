@@ -45,7 +45,7 @@ struct DetailedRun {
     if (const ir::Tensor* stored = model.graph.constant(id)) return ir::to_double(*stored).value();
     if (name == "x") return ir::to_double(samples.read(0).value().inputs[0]).value();
     if (!model.graph.value(id).is_output) ir::GraphEdit(model.graph).add_graph_output(id);
-    exec::Session session(model, {});
+    exec::Session session(model, {}, {});
     return ir::to_double(session.run(samples.read(0).value().inputs).value()->back()).value();
   }
 

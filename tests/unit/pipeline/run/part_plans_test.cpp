@@ -56,7 +56,7 @@ struct CalibratedRun {
         loaded(bench.graph()) {
     bench.context.source.data = &samples;
     run({.until = pass::Phase::kRestructure});
-    expected = compare::ExpectedOutputs::make(*bench.context.calibrated, prepare_for_run, samples, 4).value();
+    expected = compare::ExpectedOutputs::make(*bench.context.calibrated, prepare_for_run, {}, samples, 4).value();
   }
   void run(PhaseRange range) {
     std::vector<PassTime> times;

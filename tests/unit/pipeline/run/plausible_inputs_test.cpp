@@ -36,7 +36,7 @@ std::vector<Diagnostic> said(const std::string& rest, const std::string& weights
   const calib::ObservedReader samples(std::make_unique<NoiseReader>(level, deviation), specs);
   for (size_t i = 0; i < samples.size(); ++i) EXPECT_TRUE(samples.read(i).ok());
   Diagnostics diagnostics;
-  check_plausible(model, samples, diagnostics);
+  check_plausible(model, {}, samples, diagnostics);
   return diagnostics.all();
 }
 

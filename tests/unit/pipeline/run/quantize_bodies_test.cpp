@@ -60,7 +60,7 @@ BodyRecorder recorded(const ir::Model& model) {
   recorder.listen_to(body_of_first(model));
   exec::SessionOptions options;
   options.limits.body_sink = &recorder;
-  exec::Session session(model, options);
+  exec::Session session(model, {}, options);
   const std::vector<ir::Tensor> inputs{ir::Tensor::from<float>({1, 2}, std::vector<float>{1, 2})};
   EXPECT_TRUE(session.run(inputs).ok());
   return recorder;

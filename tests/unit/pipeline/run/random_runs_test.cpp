@@ -33,7 +33,7 @@ class RandomRunsTest : public ::testing::TestWithParam<RunCase> {
     return model;
   }
   static std::vector<ir::Tensor> outputs(const ir::Model& model, const calib::DataReader& samples) {
-    exec::Session session(model, {});
+    exec::Session session(model, {}, {});
     const auto found = session.run(samples.read(0).value().inputs);
     EXPECT_TRUE(found.ok()) << found.status().message();
     return found.ok() ? *found.value() : std::vector<ir::Tensor>{};

@@ -51,7 +51,7 @@ class RunnerTest : public testing::Test {
     sample.inputs.push_back(ir::Tensor::zeros(ElementType::kFloat, {1, 2, 4, 4}));
     float next = -1;
     for (float& value : sample.inputs[0].mutable_data<float>()) value = next += 0.1f;
-    Result<pass::OutputGuard> guard = pass::OutputGuard::make(bench_.model, sample);
+    Result<pass::OutputGuard> guard = pass::OutputGuard::make(bench_.model, {}, sample);
     EXPECT_TRUE(guard.ok()) << guard.status().message();
     guard_.emplace(std::move(guard).value());
     options_.guard = &*guard_;

@@ -1,36 +1,42 @@
 // SPDX-License-Identifier: MIT
-#include "exec/resources.h"
+#include "exec/environment.h"
 
 #include <omp.h>
+#include <unistd.h>
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <optional>
 
 #include "base/machine.h"
+#include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "base/strings.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 
 namespace {
 
-std::atomic<int64_t> ceiling{0};
-
 constexpr int64_t kReserved = 10;                    // one part in so many: code, threads, holes between blocks
 constexpr int64_t kMostMapped = int64_t{160} << 20;  // pages of weights on disk that may become resident
-constexpr int64_t kMappedShare = 8;                  // of the ceiling at most
+constexpr int64_t kMappedShare = 8;                  // upper bound: one part in so many of the ceiling
 
 }  // namespace
 
-void set_memory_ceiling(int64_t bytes) { ceiling = bytes; }
+const char* advice_without_kernel(const std::string& domain) {
+  const bool is_of_runtime = domain.empty() || domain.starts_with("ai.onnx") || domain.starts_with("com.microsoft");
+  return is_of_runtime ? "with --backend ort it runs in ONNX Runtime"
+                       : "give the library that computes it, --set UserCustomOpLibPath=LIBRARY.so";
+}
 
-bool has_memory_ceiling() { return ceiling > 0; }
+int64_t Environment::memory_left() const {
+  const int64_t reserve = memory_ceiling / kReserved + std::min(kMostMapped, memory_ceiling / kMappedShare);
+  return std::max<int64_t>(0, memory_ceiling - reserve - static_cast<int64_t>(resident_memory().all));
+}
 
-int64_t memory_left() {
-  const int64_t bytes = ceiling;
-  const auto taken = static_cast<int64_t>(resident_memory().all);
-  return std::max<int64_t>(0, bytes - bytes / kReserved - std::min(kMostMapped, bytes / kMappedShare) - taken);
+int Environment::independent_threads() const {
+  const int own = omp_get_max_threads();
+  return threads.caller == ::gettid() && threads.threads == own ? threads.independent : own;
 }
 
 int64_t allowed_memory(int64_t max_memory) { return max_memory > 0 ? max_memory : granted_memory(); }
@@ -74,41 +80,38 @@ int granted_threads(int cores) {
   return std::max(1, static_cast<int>(std::lround(*quota)));
 }
 
-/// What the thread of a run chose. Those that it starts have none.
-struct Chosen {
-  int threads = 0;
-  int independent = 0;  ///< at least as many
-};
-thread_local Chosen chosen;
-
-void keep_choice(int threads, int independent) {
+ThreadChoice apply(int threads, int independent, std::string why) {
   omp_set_num_threads(threads);
-  chosen = {threads, independent};
+  return {threads, independent, std::move(why), ::gettid()};
+}
+
+/// Returns the cores of the cpuset, or OMP_NUM_THREADS. A new thread has that number, whatever earlier runs chose for
+/// the calling one.
+int all_cores() {
+  int cores = 1;
+  on_threads(2, [&](size_t i) {
+    if (i == 1) cores = omp_get_max_threads();
+  });
+  return cores;
 }
 
 }  // namespace
 
-int independent_threads() {
-  const int threads = omp_get_max_threads();
-  return threads == chosen.threads ? chosen.independent : threads;
-}
-
 ThreadChoice set_threads(int threads) {
-  if (threads > 0) {
-    keep_choice(threads, threads);
-    return {threads, ""};
-  }
-  static const int cores = omp_get_max_threads();  // of the cpuset
+  if (threads > 0) return apply(threads, threads, "");
+  static const int cores = all_cores();
   static const int granted = granted_threads(cores);
   int free_threads = granted;
   // The first region makes the threads, which does not indicate a busy machine.
   if (granted > 1) stalled_share(granted);
   while (free_threads > 1 && stalled_share(free_threads) > kStalledShare) free_threads = (free_threads + 1) / 2;
-  keep_choice(free_threads, granted);
-  if (free_threads < granted)
-    return {free_threads, cat(free_threads, " of ", granted, " cores free; ", granted, " samples run at once")};
-  if (granted < cores) return {granted, cat("the container's quota grants ", granted, " of ", cores, " cores")};
-  return {granted, ""};
+  std::string why;
+  if (free_threads < granted) {
+    why = cat(free_threads, " of ", granted, " cores free; ", granted, " samples run at once");
+  } else if (granted < cores) {
+    why = cat("the container's quota grants ", granted, " of ", cores, " cores");
+  }
+  return apply(free_threads, granted, std::move(why));
 }
 
 }  // namespace quarkq::exec

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Brings values into the layout their readers want. Each conversion is made once per value and layout.
-#include <algorithm>
-#include <cstring>
+#include "exec/value_table.h"
 
-#include "exec/compiler.h"
+#include <algorithm>
+
 #include "exec/layout.h"
 #include "exec/transpose.h"
 
 namespace quarkq::exec {
 namespace {
 
-/// Dimensions with ones put in front until the rank is `rank`.
+/// Returns the dimensions with ones added in front until the rank is `rank`.
 ir::Shape padded(const ir::Shape& dims, int64_t rank) {
   ir::Shape out(static_cast<size_t>(std::max<int64_t>(rank - static_cast<int64_t>(dims.size()), 0)), 1);
   out.insert(out.end(), dims.begin(), dims.end());
@@ -23,10 +22,10 @@ int64_t spatial_size(const ir::Shape& dims) {
   return size;
 }
 
-/// True when both layouts have the same bytes for this shape.
+/// Returns true if both layouts have the same bytes for this shape.
 bool same_bytes(const ir::Shape& dims) { return dims.size() < 3 || dims[1] == 1 || spatial_size(dims) == 1; }
 
-/// Rows and columns of the matrices that the conversion transposes, per batch entry.
+/// Returns the rows and columns of the matrices that the conversion transposes, per batch entry.
 struct Swap {
   int64_t batch, rows, columns;
 };
@@ -38,56 +37,89 @@ Swap swap_of(const ir::Shape& dims, Layout to) {
 
 }  // namespace
 
-Layout Compiler::choose_layout(const ir::Node& node, LayoutRule rule) const {
+void ValueTable::set_constant(ir::ValueId value, const ir::Tensor& tensor) {
+  at(value) = {When::kNow, tensor.type(), tensor.dims(), Layout::kPlain, -1, &tensor};
+}
+
+const ir::Tensor& ValueTable::own_constant(ir::ValueId value, ir::Tensor tensor) {
+  owned_.push_back(std::make_unique<ir::Tensor>(std::move(tensor)));
+  set_constant(value, *owned_.back());
+  return *owned_.back();
+}
+
+int ValueTable::add_slot(int64_t bytes) {
+  slots_.push_back({bytes});
+  return static_cast<int>(slots_.size()) - 1;
+}
+
+int ValueTable::add_feed_slot(int64_t bytes) {
+  const int slot = add_slot(bytes);
+  slots_.back().is_feed = true;
+  return slot;
+}
+
+int ValueTable::constant_slot(const ir::Tensor& tensor) {
+  const int slot = add_slot(tensor.bytes());
+  slots_.back().constant = tensor;
+  return slot;
+}
+
+int ValueTable::native_slot(ir::ValueId value) {
+  Entry& entry = at(value);
+  if (entry.slot < 0) entry.slot = constant_slot(*entry.constant);
+  return entry.slot;
+}
+
+Layout ValueTable::choose_layout(const ir::Node& node, LayoutRule rule) const {
   if (rule == LayoutRule::kPlain || node.inputs.empty() || !node.inputs[0].valid()) return Layout::kPlain;
-  // Elements of less than a byte always lie in ONNX order: nothing moves them one by one.
+  // Elements of less than a byte are always stored in ONNX order: no conversion moves them one by one.
   for (const ir::ValueId input : node.inputs) {
-    if (input.valid() && bits(held(input).type) < 8) return Layout::kPlain;
+    if (input.valid() && bits(at(input).type) < 8) return Layout::kPlain;
   }
   if (rule == LayoutRule::kImage) {
-    const size_t rank = held(node.inputs[0]).dims.size();
+    const size_t rank = at(node.inputs[0]).dims.size();
     return rank >= 3 && rank <= 5 ? Layout::kChannelsLast : Layout::kPlain;
   }
-  if (rule == LayoutRule::kFollow) return held(node.inputs[0]).native;
+  if (rule == LayoutRule::kFollow) return at(node.inputs[0]).native;
   size_t rank = 0;
   for (const ir::ValueId input : node.inputs) {
-    if (input.valid()) rank = std::max(rank, held(input).dims.size());
+    if (input.valid()) rank = std::max(rank, at(input).dims.size());
   }
   for (const ir::ValueId input : node.inputs) {
-    if (input.valid() && held(input).dims.size() == rank && held(input).native == Layout::kChannelsLast) {
+    if (input.valid() && at(input).dims.size() == rank && at(input).native == Layout::kChannelsLast) {
       return Layout::kChannelsLast;
     }
   }
   return Layout::kPlain;
 }
 
-Result<std::vector<Compiler::Bound>> Compiler::bind_inputs(const ir::Node& node, LayoutRule rule, Layout layout) {
+std::vector<Bound> ValueTable::bind_inputs(const ir::Node& node, LayoutRule rule, Layout layout) {
   size_t rank = 0;
   for (const ir::ValueId input : node.inputs) {
-    if (input.valid()) rank = std::max(rank, held(input).dims.size());
+    if (input.valid()) rank = std::max(rank, at(input).dims.size());
   }
   std::vector<Bound> inputs(node.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::ValueId input = node.inputs[i];
     if (!input.valid()) continue;
-    const size_t own_rank = held(input).dims.size();
+    const size_t own_rank = at(input).dims.size();
     Layout wanted = Layout::kPlain;
     size_t wanted_rank = own_rank;
     if (layout == Layout::kChannelsLast) {
       if (rule == LayoutRule::kBroadcast) {
         wanted = layout;
         wanted_rank = rank;
-      } else if (i == 0 || (rule == LayoutRule::kFollow && own_rank == held(node.inputs[0]).dims.size())) {
+      } else if (i == 0 || (rule == LayoutRule::kFollow && own_rank == at(node.inputs[0]).dims.size())) {
         wanted = layout;
       }
     }
-    QQ_TRY(inputs[i], bind(input, wanted, static_cast<int64_t>(wanted_rank)));
+    inputs[i] = bind(input, wanted, static_cast<int64_t>(wanted_rank));
   }
   return inputs;
 }
 
-Result<Compiler::Bound> Compiler::bind(ir::ValueId value, Layout layout, int64_t rank) {
-  const Held& source = held(value);
+Bound ValueTable::bind(ir::ValueId value, Layout layout, int64_t rank) {
+  const Entry& source = at(value);
   Bound bound;
   bound.spec = {source.type, stored_dims(padded(source.dims, rank), layout), layout, nullptr};
   if (source.constant != nullptr) bound.spec.constant = &constant_in(value, layout, rank);
@@ -95,22 +127,22 @@ Result<Compiler::Bound> Compiler::bind(ir::ValueId value, Layout layout, int64_t
   return bound;
 }
 
-const ir::Tensor& Compiler::constant_in(ir::ValueId value, Layout layout, int64_t rank) {
-  const ir::Tensor& plain = *held(value).constant;
+const ir::Tensor& ValueTable::constant_in(ir::ValueId value, Layout layout, int64_t rank) {
+  const ir::Tensor& plain = *at(value).constant;
   if (layout == Layout::kPlain || plain.type() == ElementType::kString) return plain;
-  const auto key = std::make_tuple(value.index, static_cast<int>(layout), static_cast<int>(rank));
+  const auto key = Form(value.index, static_cast<int>(layout), static_cast<int>(rank));
   const auto found = converted_constants_.find(key);
   if (found != converted_constants_.end()) return found->second;
   ir::Tensor converted = in_layout(plain.reshaped(padded(plain.dims(), rank)), layout);
   return converted_constants_.emplace(key, std::move(converted)).first->second;
 }
 
-int Compiler::slot_in(ir::ValueId value, Layout layout, int64_t rank) {
-  Held& source = held(value);
+int ValueTable::slot_in(ir::ValueId value, Layout layout, int64_t rank) {
+  const Entry& source = at(value);
   if (source.constant == nullptr && layout == source.native && rank == static_cast<int64_t>(source.dims.size())) {
     return source.slot;
   }
-  const auto key = std::make_tuple(value.index, static_cast<int>(layout), static_cast<int>(rank));
+  const auto key = Form(value.index, static_cast<int>(layout), static_cast<int>(rank));
   const auto found = converted_.find(key);
   if (found != converted_.end()) return found->second;
   int slot = -1;
@@ -120,7 +152,7 @@ int Compiler::slot_in(ir::ValueId value, Layout layout, int64_t rank) {
   } else if (layout == source.native || same_bytes(dims)) {
     slot = source.slot;
   } else {
-    slot = new_slot(slots_[static_cast<size_t>(source.slot)].bytes);
+    slot = add_slot(slots_[static_cast<size_t>(source.slot)].bytes);
     const Swap swap = swap_of(dims, layout);
     const int size = bits(source.type) / 8;
     Step step;
@@ -131,10 +163,17 @@ int Compiler::slot_in(ir::ValueId value, Layout layout, int64_t rank) {
       transpose_matrices(run.inputs[0], run.outputs[0], {swap.batch, swap.rows, swap.columns, size});
       return Status();
     };
-    program_.steps_.push_back(std::move(step));
+    steps_.push_back(std::move(step));
   }
   converted_[key] = slot;
   return slot;
+}
+
+void append_reads(const ir::Node& node, std::vector<ir::ValueId>& reads) {
+  for (const ir::ValueId input : node.inputs) {
+    if (input.valid()) reads.push_back(input);
+  }
+  for (const ir::Capture& capture : node.captures) reads.push_back(capture.outer);
 }
 
 }  // namespace quarkq::exec
