@@ -2,6 +2,7 @@
 // check(): does a written model respect the limits of an NPU?
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,12 +16,31 @@ namespace quarkq {
 
 /// What becomes of a node. Unknown is never counted as placed.
 enum class NodeVerdict : uint8_t { kRuns, kFallsBack, kBlocks, kUnknown };
+/// By value, as target files and reports spell them.
+inline constexpr std::array<const char*, 4> kNodeVerdictNames = {"runs", "falls-back", "blocks", "unknown"};
+inline const char* name(NodeVerdict verdict) { return kNodeVerdictNames[static_cast<size_t>(verdict)]; }
+
+/// What happens where a rule holds, the most severe effect first.
+enum class TargetEffect : uint8_t {
+  kCrash,          ///< the process ends, or no session can be created
+  kNothingPlaced,  ///< the whole model runs on the CPU
+  kWrongResults,   ///< it runs, and some results are wrong
+  kFallsBack,      ///< the node runs on the CPU
+  kUnknown,        ///< no source says what happens to the node or model
+  kNote,           ///< nothing that changes the placement
+  kRuns,           ///< of a row of the operator table only
+  kBlocks,         ///< of a row of the operator table only
+};
+/// By value, as target files and reports spell them.
+inline constexpr std::array<const char*, 8> kTargetEffectNames = {
+    "crash", "nothing-placed", "wrong-results", "falls-back", "unknown", "note", "runs", "blocks"};
+inline const char* name(TargetEffect effect) { return kTargetEffectNames[static_cast<size_t>(effect)]; }
 
 /// Why, with the evidence of the target's row.
 struct TargetReason {
-  std::string rule;    ///< id of the rule; "operator" for a row of the operator table, "type" for the type of the model
-  std::string effect;  ///< "crash", "nothing-placed", "wrong-results", "falls-back", "unknown", "note"
-  char grade = 'D';    ///< A vendor document, B vendor log, configuration or code, C third party, D derived
+  std::string rule;  ///< id of the rule; "operator" for a row of the operator table, "type" for the type of the model
+  TargetEffect effect = TargetEffect::kNote;
+  char grade = 'D';  ///< A vendor document, B vendor log, configuration or code, C third party, D derived
   std::string source;
   std::string text;         ///< what was found, and what was seen to happen
   std::string remedy;       ///< stable id; empty: none
@@ -124,6 +144,9 @@ QUARKQ_EXPORT std::string to_json(const TargetReport& report);
 /// The report as an HTML page without scripts.
 QUARKQ_EXPORT std::string html_page(const TargetReport& report);
 
+/// The target of check(): limits of positions, which do not depend on a compiler.
+inline constexpr const char kPositionLimits[] = "xint8";
+
 /// One violated limit. docs/check.md describes the rules.
 struct LimitViolation {
   std::string rule;     ///< "adjust_shift_cut", ..., or "power_of_two"
@@ -143,13 +166,13 @@ struct CheckReport {
   std::vector<LimitViolation> violations;
 };
 
-/// Reads the quantized model at `path` and checks every limit of `target` ("xint8"). Fails as loading does, and with
-/// kInvalidArgument for another target or a model without quantized tensors. Violations are no failure.
-QUARKQ_EXPORT Result<CheckReport> check(const std::string& path, const std::string& target = "xint8");
+/// Reads the quantized model at `path` and checks every limit of `target` (kPositionLimits). Fails as loading does, and
+/// with kInvalidArgument for another target or a model without quantized tensors. Violations are no failure.
+QUARKQ_EXPORT Result<CheckReport> check(const std::string& path, const std::string& target = kPositionLimits);
 
 /// The same for a serialized model; messages call it `name`.
 QUARKQ_EXPORT Result<CheckReport> check_bytes(const std::string& model, const std::string& name,
-                                              const std::string& target = "xint8");
+                                              const std::string& target = kPositionLimits);
 
 /// The report as JSON, keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const CheckReport& report);

@@ -11,10 +11,6 @@
 
 namespace quarkq::config {
 
-/// By value of the enum.
-extern const std::array<const char*, 4> kPlacementNames;
-extern const std::array<const char*, 6> kEffectNames;
-
 /// Each adds what it reads from `node` to `target`; rows of the same operator and column, type, option or setting
 /// replace the ones there, and the rules of a file replace those of the same id that it extends.
 Status read_target_types(const Node& node, Target& target);

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "config/node.h"
+#include "quarkq/check.h"
 
 namespace quarkq::config {
 
@@ -24,22 +25,9 @@ struct Evidence {
   std::string note;  ///< what the source says, or under which condition; may be empty
 };
 
-/// What becomes of an operator, or of a model of some type.
-enum class Placement : uint8_t { kRuns, kFallsBack, kBlocks, kUnknown };
-
-/// What happens where a rule holds.
-enum class Effect : uint8_t {
-  kCrash,          ///< the process ends, or no session can be created
-  kNothingPlaced,  ///< the whole model runs on the CPU
-  kWrongResults,   ///< it runs, and some results are wrong
-  kFallsBack,      ///< the node runs on the CPU
-  kUnknown,        ///< no source says what happens to the node or model
-  kNote,           ///< nothing that changes the placement
-};
-
-/// "runs", "falls-back", ... as files and reports spell them.
-const char* text_of(Placement placement);
-const char* text_of(Effect effect);
+/// Where the compiler places an operator or a model.
+using Placement = NodeVerdict;
+using Effect = TargetEffect;
 
 /// A quantization type that a model file may have: float, xint8 (8 bits, powers of two; VINT8 as well), a8w8, a16w8,
 /// other.
