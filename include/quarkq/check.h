@@ -2,6 +2,7 @@
 // check(): checks a written model against the limits of an NPU.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,13 +16,31 @@ namespace quarkq {
 
 /// Predicted placement of a node. An unknown node never counts as placed.
 enum class NodeVerdict : uint8_t { kRuns, kFallsBack, kBlocks, kUnknown };
+/// Spelling in target files and reports, indexed by the value.
+inline constexpr std::array<const char*, 4> kNodeVerdictNames = {"runs", "falls-back", "blocks", "unknown"};
+inline const char* name(NodeVerdict verdict) { return kNodeVerdictNames[static_cast<size_t>(verdict)]; }
+
+/// Effect of a rule that applies, the most severe first.
+enum class TargetEffect : uint8_t {
+  kCrash,          ///< The compiler aborts, or no session can be created.
+  kNothingPlaced,  ///< The whole model runs on the CPU.
+  kWrongResults,   ///< The model runs, and some results are wrong.
+  kFallsBack,      ///< The node runs on the CPU.
+  kUnknown,        ///< No source states what happens to the node or model.
+  kNote,           ///< Does not change the placement.
+  kRuns,           ///< Only in rows of the operator table.
+  kBlocks,         ///< Only in rows of the operator table.
+};
+/// Spelling in target files and reports, indexed by the value.
+inline constexpr std::array<const char*, 8> kTargetEffectNames = {
+    "crash", "nothing-placed", "wrong-results", "falls-back", "unknown", "note", "runs", "blocks"};
+inline const char* name(TargetEffect effect) { return kTargetEffectNames[static_cast<size_t>(effect)]; }
 
 /// The reason of a verdict, with the evidence stored in the target's row.
 struct TargetReason {
-  std::string rule;    ///< Id of the rule; "operator" for a row of the operator table, "type" for the type of the
-                       ///< model.
-  std::string effect;  ///< "crash", "nothing-placed", "wrong-results", "falls-back", "unknown", "note"
-  char grade = 'D';    ///< A: vendor document. B: vendor log, configuration or code. C: third party. D: derived.
+  std::string rule;  ///< Id of the rule; "operator" for a row of the operator table, "type" for the type of the model.
+  TargetEffect effect = TargetEffect::kNote;
+  char grade = 'D';  ///< A: vendor document. B: vendor log, configuration or code. C: third party. D: derived.
   std::string source;
   std::string text;         ///< The finding and its observed effect.
   std::string remedy;       ///< Stable id; empty if there is no remedy.
@@ -127,6 +146,9 @@ QUARKQ_EXPORT std::string to_json(const TargetReport& report);
 /// Returns the report as an HTML page without scripts.
 QUARKQ_EXPORT std::string html_page(const TargetReport& report);
 
+/// The target of check(): limits of positions, which do not depend on a compiler.
+inline constexpr const char kPositionLimits[] = "xint8";
+
 /// One violated limit. docs/check.md describes the rules.
 struct LimitViolation {
   std::string rule;     ///< "adjust_shift_cut", ..., or "power_of_two"
@@ -146,13 +168,14 @@ struct CheckReport {
   std::vector<LimitViolation> violations;
 };
 
-/// Checks every limit of `target` ("xint8") in the quantized model at `path`. Fails if the model cannot be loaded, and
-/// with kInvalidArgument if the target is unknown or the model has no quantized tensor. Violations are not a failure.
-QUARKQ_EXPORT Result<CheckReport> check(const std::string& path, const std::string& target = "xint8");
+/// Checks every limit of `target` (kPositionLimits) in the quantized model at `path`. Fails if the model cannot be
+/// loaded, and with kInvalidArgument if the target is unknown or the model has no quantized tensor. Violations are not
+/// a failure.
+QUARKQ_EXPORT Result<CheckReport> check(const std::string& path, const std::string& target = kPositionLimits);
 
 /// Checks a serialized model. Messages refer to it as `name`.
 QUARKQ_EXPORT Result<CheckReport> check_bytes(const std::string& model, const std::string& name,
-                                              const std::string& target = "xint8");
+                                              const std::string& target = kPositionLimits);
 
 /// Returns the report as JSON with keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const CheckReport& report);

@@ -208,12 +208,12 @@ Status call_inspect(Request& json, const Arguments& arguments, quarkq_result& re
 }
 
 Status call_check(Request& json, const Arguments& arguments, quarkq_result& result) {
-  std::string model, target = "xint8";
+  std::string model, target = kPositionLimits;
   TargetCheckOptions options;
   json.take("model", model).take("target", target);
   json.take("min_npu", options.min_npu).take("max_partitions", options.max_partitions);
   const std::optional<std::string> bytes = c_api::bytes_of(arguments.model);
-  if (target != "xint8") {  // position limits do not belong to a compiler
+  if (target != kPositionLimits) {  // position limits do not belong to a compiler
     options.target = target;
     const auto judge = [&](const TargetCheckOptions& asked) {
       return bytes ? check_target_bytes(*bytes, model, asked) : check_target(model, asked);

@@ -21,7 +21,7 @@ TargetCounts counts_when_blocked(const TargetCounts& counts, size_t operators) {
 
 TargetReason no_anchor(const config::Target& target) {
   const config::Evidence& evidence = target.cutting.evidence;
-  return {"no-anchor", "falls-back", evidence.grade, evidence.source, evidence.note, "", ""};
+  return {"no-anchor", TargetEffect::kFallsBack, evidence.grade, evidence.source, evidence.note, "", ""};
 }
 
 /// How the model is placed, and what one node costs.

@@ -31,11 +31,21 @@ namespace {
 
 constexpr size_t kMostNamed = 20;  ///< nodes that a finding names
 
-NodeVerdict verdict_of(config::Placement placement) { return static_cast<NodeVerdict>(placement); }
+TargetEffect effect_of(NodeVerdict verdict) {
+  constexpr TargetEffect kEffects[] = {TargetEffect::kRuns, TargetEffect::kFallsBack, TargetEffect::kBlocks,
+                                       TargetEffect::kUnknown};
+  return kEffects[static_cast<size_t>(verdict)];
+}
 
 TargetReason make_reason(const char* rule, const config::Evidence& evidence, const std::string& remedy) {
   const config::RemedyInfo* info = config::find_remedy(remedy);
-  return {rule, "", evidence.grade, evidence.source, evidence.note, remedy, info == nullptr ? "" : info->text};
+  return {rule,
+          TargetEffect::kNote,
+          evidence.grade,
+          evidence.source,
+          evidence.note,
+          remedy,
+          info == nullptr ? "" : info->text};
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -47,7 +57,7 @@ std::string joined(const std::vector<std::string>& parts) {
 
 TargetReason rule_reason(const config::RuleRow& row, const Hit& hit) {
   TargetReason reason = make_reason(row.rule.c_str(), row.evidence, hit.remedy != nullptr ? hit.remedy : row.remedy);
-  reason.effect = config::text_of(row.effect);
+  reason.effect = row.effect;
   reason.text = joined({hit.found, row.symptom, row.evidence.note});
   if (reason.text.empty()) reason.text = config::find_rule(row.rule)->summary;
   return reason;
@@ -73,22 +83,11 @@ class Judge {
     for (const config::RuleRow& row : target_.rules) apply_rule(row);
     spread_over_groups();
     std::stable_sort(result_.findings.begin(), result_.findings.end(),
-                     [](const TargetFinding& a, const TargetFinding& b) {
-                       return rank_of(a.reason.effect) < rank_of(b.reason.effect);
-                     });
+                     [](const TargetFinding& a, const TargetFinding& b) { return a.reason.effect < b.reason.effect; });
     return std::move(result_);
   }
 
  private:
-  static int rank_of(const std::string& effect) {
-    constexpr config::Effect kOrder[] = {config::Effect::kCrash,        config::Effect::kNothingPlaced,
-                                         config::Effect::kWrongResults, config::Effect::kFallsBack,
-                                         config::Effect::kUnknown,      config::Effect::kNote};
-    const auto* const found = std::find_if(std::begin(kOrder), std::end(kOrder),
-                                           [&](config::Effect one) { return effect == config::text_of(one); });
-    return static_cast<int>(found - std::begin(kOrder));
-  }
-
   Judgement& at(ir::NodeId id) { return result_.of[static_cast<size_t>(id.index)]; }
 
   void look_up_operators() {
@@ -99,14 +98,14 @@ class Judge {
       const config::OperatorRow& row = target_.find_operator(op, column);
       const bool has_row = &row != &target_.other_operators || row.verdict != config::Placement::kUnknown;
       TargetReason reason = make_reason("operator", row.evidence, row.remedy);
-      reason.effect = config::text_of(row.verdict);
+      reason.effect = effect_of(row.verdict);
       if (!has_row) {
         reason.source = "none";
         reason.text = "no source states whether " + op + " runs as " + column;
       } else if (row.verdict == config::Placement::kFallsBack && reason.text.empty()) {
         reason.text = "not marked for " + column + " in the operator table";
       }
-      at(id) = {verdict_of(row.verdict), false, result_.reasons.index_of(reason)};
+      at(id) = {row.verdict, false, result_.reasons.index_of(reason)};
     }
   }
 
@@ -116,7 +115,7 @@ class Judge {
                                           : make_reason("type", type->evidence, type->remedy);
     if (type == nullptr) reason.text = "no source states whether this compiler accepts models of this type";
     const bool blocks = type != nullptr && type->verdict != config::Placement::kUnknown;
-    reason.effect = config::text_of(blocks ? config::Effect::kNothingPlaced : config::Effect::kUnknown);
+    reason.effect = blocks ? TargetEffect::kNothingPlaced : TargetEffect::kUnknown;
     result_.is_blocked |= blocks;
     result_.is_whole_unknown |= !blocks;
     result_.findings.push_back({reason, 1, {}});
@@ -167,7 +166,9 @@ class Judge {
         if (is_node) worsen(hit.node, NodeVerdict::kUnknown, reason);
         result_.is_whole_unknown |= !is_node;
         break;
-      case config::Effect::kNote: break;
+      case config::Effect::kNote:
+      case config::Effect::kRuns:
+      case config::Effect::kBlocks: break;  // a file cannot say so of a rule
     }
   }
 
@@ -193,7 +194,7 @@ class Judge {
 }  // namespace
 
 size_t Reasons::index_of(const TargetReason& reason) {
-  const std::string key = cat(reason.rule, '\n', reason.effect, '\n', reason.grade, '\n', reason.source, '\n',
+  const std::string key = cat(reason.rule, '\n', name(reason.effect), '\n', reason.grade, '\n', reason.source, '\n',
                               reason.text, '\n', reason.remedy);
   const auto [place, is_new] = known_.try_emplace(key, rows.size());
   if (is_new) rows.push_back(reason);

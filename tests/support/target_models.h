@@ -35,7 +35,7 @@ inline TargetReport assessed(const ir::Model& model, const std::string& target) 
 inline const TargetFinding* find_rule(const TargetReport& report, const std::string& rule,
                                       const std::string& effect = "") {
   const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const TargetFinding& one) {
-    return one.reason.rule == rule && (effect.empty() || one.reason.effect == effect);
+    return one.reason.rule == rule && (effect.empty() || effect == name(one.reason.effect));
   });
   return found == report.findings.end() ? nullptr : &*found;
 }

@@ -15,11 +15,9 @@
 namespace quarkq::tool {
 namespace {
 
-constexpr const char kLimits[] = "xint8";  ///< --target for the limits of positions
-
 struct CheckArgs {
   std::string model_path, json, html, min_npu;
-  TargetCheckOptions options{.target = kLimits};
+  TargetCheckOptions options{.target = kPositionLimits};
 };
 
 std::string allowed_text(const LimitViolation& violation) {
@@ -57,7 +55,7 @@ Status check_limits(const CheckArgs& args) {
 
 Status check_target_name(const std::string& name) {
   std::vector<std::string> known = config::target_names();
-  known.emplace_back(kLimits);
+  known.emplace_back(kPositionLimits);
   std::error_code ignored;
   if (std::find(known.begin(), known.end(), name) != known.end() || std::filesystem::exists(name, ignored)) return {};
   return invalid_argument("--target: found ", name, ", allowed are a target file, ", join(known, ", "),
@@ -84,11 +82,13 @@ Status check_on_target(CheckArgs args) {
 
 Run setup_check(CLI::App& app) {
   auto args = std::make_shared<CheckArgs>();
-  app.add_option("MODEL", args->model_path, "Quantized ONNX model; with a target other than xint8 also a float one")
+  app.add_option("MODEL", args->model_path,
+                 cat("Quantized ONNX model; with a target other than ", kPositionLimits, " also a float one"))
       ->required();
   app.add_option(
          "--target", args->options.target,
-         "xint8: limits of positions; else what would run there: a name of `quarkq list targets`, or a target file")
+         cat(kPositionLimits,
+             ": limits of positions; else what would run there: a name of `quarkq list targets`, or a target file"))
       ->type_name("NAME|FILE")
       ->capture_default_str();
   app.add_option("--min-npu", args->min_npu,
@@ -98,7 +98,7 @@ Run setup_check(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--report", args->html, "Also an HTML page with the regions of the graph")->type_name("FILE.html");
   add_json_option(app, args->json);
-  return [args] { return args->options.target == kLimits ? check_limits(*args) : check_on_target(*args); };
+  return [args] { return args->options.target == kPositionLimits ? check_limits(*args) : check_on_target(*args); };
 }
 
 }  // namespace quarkq::tool

@@ -15,6 +15,7 @@
 #include "output.h"
 #include "pipeline/run/conversions.h"
 #include "pipeline/run/pass_runner.h"
+#include "quarkq/check.h"
 
 namespace quarkq::tool {
 namespace {
@@ -56,7 +57,7 @@ std::vector<std::string> metric_names() {
 
 std::vector<std::string> target_and_limit_names() {
   std::vector<std::string> names = config::target_names();
-  names.emplace_back("xint8");
+  names.emplace_back(kPositionLimits);
   return names;
 }
 

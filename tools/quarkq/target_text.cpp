@@ -46,7 +46,7 @@ void print_target_findings(const TargetReport& report) {
   for (const TargetFinding& finding : report.findings) {
     const std::string where = finding.nodes.empty() ? "" : cat(" at ", finding.nodes.front());
     const std::string more = finding.count > 1 ? cat(", ", finding.count, " places") : "";
-    say("%s: %s%s%s\n", finding.reason.effect.c_str(), finding.reason.rule.c_str(), where.c_str(), more.c_str());
+    say("%s: %s%s%s\n", quarkq::name(finding.reason.effect), finding.reason.rule.c_str(), where.c_str(), more.c_str());
     print_reason(finding.reason);
   }
 }
@@ -126,14 +126,14 @@ Result<std::vector<Row>> list_target_ops(const std::string& name) {
   for (const auto& [key, op] : target.operators) {
     rows.push_back(with_evidence({{"name", key.first},
                                   {"type", key.second},
-                                  {"verdict", config::text_of(op.verdict)},
+                                  {"verdict", quarkq::name(op.verdict)},
                                   {"remedy", op.remedy.empty() ? "-" : op.remedy}},
                                  op.evidence));
   }
   if (target.other_operators.verdict != config::Placement::kUnknown) {
     const config::OperatorRow& others = target.other_operators;
     rows.push_back(with_evidence(
-        {{"name", "(others)"}, {"type", "any"}, {"verdict", config::text_of(others.verdict)}, {"remedy", "-"}},
+        {{"name", "(others)"}, {"type", "any"}, {"verdict", quarkq::name(others.verdict)}, {"remedy", "-"}},
         others.evidence));
   }
   return rows;
@@ -144,7 +144,7 @@ Result<std::vector<Row>> list_target_rules(const std::string& name) {
   std::vector<Row> rows;
   for (const config::RuleRow& rule : target.rules) {
     rows.push_back(with_evidence({{"name", rule.rule},
-                                  {"effect", config::text_of(rule.effect)},
+                                  {"effect", quarkq::name(rule.effect)},
                                   {"types", rule.columns.empty() ? "all" : join(rule.columns, ",")},
                                   {"holds", config::find_rule(rule.rule)->summary},
                                   {"limit", rule.limit == 0 ? "-" : cat(rule.limit)},

@@ -39,9 +39,9 @@ Status RowReader::take_remedy(std::string& member) const {
 }
 
 Result<Placement> RowReader::placement(const char* key, const std::string& name) const {
-  QQ_RETURN_IF_ERROR(check_name(key, name, {kPlacementNames.begin(), kPlacementNames.end()}));
-  const auto* const found = std::find(kPlacementNames.begin(), kPlacementNames.end(), name);
-  return static_cast<Placement>(found - kPlacementNames.begin());
+  QQ_RETURN_IF_ERROR(check_name(key, name, {kNodeVerdictNames.begin(), kNodeVerdictNames.end()}));
+  const auto* const found = std::find(kNodeVerdictNames.begin(), kNodeVerdictNames.end(), name);
+  return static_cast<Placement>(found - kNodeVerdictNames.begin());
 }
 
 Result<Evidence> RowReader::evidence() const {

@@ -11,10 +11,6 @@
 
 namespace quarkq::config {
 
-/// Indexed by the value of the enum.
-extern const std::array<const char*, 4> kPlacementNames;
-extern const std::array<const char*, 6> kEffectNames;
-
 /// Each function adds the contents of `node` to `target`. Rows of the same operator and column, type, option or setting
 /// replace existing rows. The rules of a file replace rules of the same id that it extends.
 Status read_target_types(const Node& node, Target& target);

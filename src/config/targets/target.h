@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "config/node.h"
+#include "quarkq/check.h"
 
 namespace quarkq::config {
 
@@ -25,21 +26,8 @@ struct Evidence {
 };
 
 /// Where the compiler places an operator or a model.
-enum class Placement : uint8_t { kRuns, kFallsBack, kBlocks, kUnknown };
-
-/// Effect of a rule that applies.
-enum class Effect : uint8_t {
-  kCrash,          ///< The compiler aborts, or no session can be created.
-  kNothingPlaced,  ///< The whole model runs on the CPU.
-  kWrongResults,   ///< The model runs, and some results are wrong.
-  kFallsBack,      ///< The node runs on the CPU.
-  kUnknown,        ///< No source states what happens to the node or model.
-  kNote,           ///< Does not change the placement.
-};
-
-/// Return "runs", "falls-back", ..., the spelling in files and reports.
-const char* text_of(Placement placement);
-const char* text_of(Effect effect);
+using Placement = NodeVerdict;
+using Effect = TargetEffect;
 
 /// A quantization type that a model file may have: float, xint8 (8 bits, powers of two; VINT8 as well), a8w8, a16w8,
 /// other.

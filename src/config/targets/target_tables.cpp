@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables of rules and remedies, and the spelling of verdicts and effects.
+// The tables of rules and remedies.
 #include <algorithm>
 #include <array>
 
@@ -17,13 +17,6 @@ const Row* row_with_id(const std::vector<Row>& rows, const std::string& id) {
 }
 
 }  // namespace
-
-const std::array<const char*, 4> kPlacementNames = {"runs", "falls-back", "blocks", "unknown"};
-const std::array<const char*, 6> kEffectNames = {"crash",      "nothing-placed", "wrong-results",
-                                                 "falls-back", "unknown",        "note"};
-
-const char* text_of(Placement placement) { return kPlacementNames[static_cast<size_t>(placement)]; }
-const char* text_of(Effect effect) { return kEffectNames[static_cast<size_t>(effect)]; }
 
 const std::vector<RemedyInfo>& target_remedies() {
   static const std::vector<RemedyInfo> rows = {
@@ -73,9 +66,9 @@ Result<RuleRow> read_rule(const RowReader& row, std::string& effect) {
     QQ_RETURN_IF_ERROR(row.check_name("rule", rule.rule, known));
   }
   if (effect != kOff) {
-    QQ_RETURN_IF_ERROR(row.check_name("effect", effect, {kEffectNames.begin(), kEffectNames.end()}));
-    const auto* const found = std::find(kEffectNames.begin(), kEffectNames.end(), effect);
-    rule.effect = static_cast<Effect>(found - kEffectNames.begin());
+    const auto* const end = kTargetEffectNames.begin() + static_cast<size_t>(Effect::kRuns);  // of rules
+    QQ_RETURN_IF_ERROR(row.check_name("effect", effect, {kTargetEffectNames.begin(), end}));
+    rule.effect = static_cast<Effect>(std::find(kTargetEffectNames.begin(), end, effect) - kTargetEffectNames.begin());
   }
   QQ_RETURN_IF_ERROR(row.map().take("for", rule.columns));
   QQ_RETURN_IF_ERROR(row.map().take("limit", rule.limit));

@@ -68,10 +68,6 @@ namespace {
 
 using pipeline::Json;
 
-constexpr const char* kVerdicts[] = {"runs", "falls-back", "blocks", "unknown"};  // by NodeVerdict
-
-const char* verdict_text(NodeVerdict verdict) { return kVerdicts[static_cast<size_t>(verdict)]; }
-
 Json counts_json(const TargetCounts& counts) {
   return {{"total", counts.total},
           {"npu", counts.npu},
@@ -85,7 +81,7 @@ Json counts_json(const TargetCounts& counts) {
 
 Json reason_json(const TargetReason& reason) {
   return {{"rule", reason.rule},
-          {"effect", reason.effect},
+          {"effect", name(reason.effect)},
           {"grade", std::string(1, reason.grade)},
           {"source", reason.source},
           {"text", reason.text},
@@ -121,10 +117,8 @@ Json regions_list(const TargetReport& report) {
 Json fallbacks_list(const TargetReport& report) {
   Json list = Json::array();
   for (const TargetFallback& fallback : report.fallbacks) {
-    Json row = {{"op", fallback.op},
-                {"verdict", verdict_text(fallback.verdict)},
-                {"count", fallback.count},
-                {"first", fallback.first}};
+    Json row = {
+        {"op", fallback.op}, {"verdict", name(fallback.verdict)}, {"count", fallback.count}, {"first", fallback.first}};
     row["reason"] = reason_json(report.reasons[fallback.reason]);
     list.push_back(std::move(row));
   }
@@ -134,7 +128,7 @@ Json fallbacks_list(const TargetReport& report) {
 Json nodes_list(const TargetReport& report) {
   Json list = Json::array();
   for (const TargetNode& node : report.nodes) {
-    Json row = {{"name", node.name}, {"op", node.op}, {"verdict", verdict_text(node.verdict)}};
+    Json row = {{"name", node.name}, {"op", node.op}, {"verdict", name(node.verdict)}};
     row["region"] = node.region < 0 ? Json(nullptr) : Json(node.region);
     row["reason"] = node.reason;
     row["macs"] = pipeline::number(node.macs);
@@ -160,8 +154,8 @@ std::string to_json(const TargetReport& report) {
   json["unblocked"] = counts_json(report.unblocked);
   json["if_unknown_runs"] = counts_json(report.unknown_runs);
   json["operators"] = Json::object();
-  for (size_t verdict = 0; verdict < std::size(kVerdicts); ++verdict)
-    json["operators"][kVerdicts[verdict]] = report.verdicts[verdict];
+  for (size_t verdict = 0; verdict < kNodeVerdictNames.size(); ++verdict)
+    json["operators"][kNodeVerdictNames[verdict]] = report.verdicts[verdict];
   json["macs"] = pipeline::number(report.macs);
   json["missed_goals"] = report.missed;
   json["findings"] = findings_list(report);
@@ -183,9 +177,10 @@ namespace {
 std::string refusal_text(const TargetFinding& finding, const TargetReport& judged) {
   const TargetReason& reason = finding.reason;
   const config::RuleInfo* rule = config::find_rule(reason.rule);
-  std::string text = reason.effect == "crash"            ? "the compiler aborts"
-                     : reason.effect == "nothing-placed" ? cat("the compiler places no node on the ", judged.label)
-                                                         : cat("the ", judged.label, " gives wrong results");
+  std::string text = reason.effect == TargetEffect::kCrash ? "the compiler aborts"
+                     : reason.effect == TargetEffect::kNothingPlaced
+                         ? cat("the compiler places no node on the ", judged.label)
+                         : cat("the ", judged.label, " gives wrong results");
   text += cat(": ", rule == nullptr ? cat("the model is of type ", judged.model_type) : rule->summary, " (",
               reason.rule, ")");
   if (finding.count > 1) text += cat(", ", finding.count, " places");
@@ -210,11 +205,11 @@ Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const 
   judged.model_path = path;
   if (!settings.target) return std::optional(std::move(judged));  // nobody asked: no warnings
   for (const TargetFinding& finding : judged.findings) {
-    const std::string& effect = finding.reason.effect;
+    const TargetEffect effect = finding.reason.effect;
     const std::string subject = finding.nodes.empty() ? judged.target : finding.nodes.front();
-    if (effect == "wrong-results") {
+    if (effect == TargetEffect::kWrongResults) {
       diagnostics.add("target-computes-wrong", subject, refusal_text(finding, judged));
-    } else if (effect == "crash" || effect == "nothing-placed") {
+    } else if (effect == TargetEffect::kCrash || effect == TargetEffect::kNothingPlaced) {
       diagnostics.add("target-refuses", subject, refusal_text(finding, judged));
     }
   }

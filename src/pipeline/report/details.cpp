@@ -328,7 +328,7 @@ void add_details(RunState& state, const ir::Model& calibrated, const calib::Data
   if (profiles.ok()) details.profiles = std::move(profiles).value();
   details.decisions = explain_all(calibrated.graph, state.plan);
   if (!state.settings.traits().is_cnn_overlay || report.nothing_to_quantize) return;
-  Result<CheckReport> limits = check_limits(state.model, report.output_path, "xint8");
+  Result<CheckReport> limits = check_limits(state.model, report.output_path, kPositionLimits);
   if (!limits.ok()) leave_out("limits of the NPU", limits.status());
   if (limits.ok()) details.limits = std::move(limits).value();
 }

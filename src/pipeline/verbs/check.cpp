@@ -20,7 +20,7 @@ struct Target {
   const char* name;
   const char* preset;
 };
-constexpr Target kTargets[] = {{"xint8", "XINT8"}};
+constexpr Target kTargets[] = {{kPositionLimits, "XINT8"}};
 
 Result<config::Settings> settings_of(const std::string& target) {
   std::vector<std::string> names;

@@ -316,7 +316,7 @@ TEST(ThreadsTest, BlockingOnesBlockAndOthersDoNot) {
 TEST(ThreadsTest, CrashesComeFirst) {
   const TargetReport report = test::assessed(without_attributes(), "x2");
   ASSERT_FALSE(report.findings.empty());
-  EXPECT_EQ(report.findings.front().reason.effect, "crash");
+  EXPECT_EQ(report.findings.front().reason.effect, TargetEffect::kCrash);
 }
 
 TEST(ThreadsTest, NonMaxSuppressionStaysOnTheCpuEverywhere) {

@@ -47,7 +47,7 @@ std::string target_findings(const TargetReport& report) {
     const TargetReason& reason = finding.reason;
     const std::string where =
         finding.nodes.empty() ? "" : cat(" (", finding.nodes.front(), finding.nodes.size() > 1 ? ", ...)" : ")");
-    rows.push_back({reason.effect, reason.rule, cat(finding.count), reason.text + where, reason.remedy_text,
+    rows.push_back({name(reason.effect), reason.rule, cat(finding.count), reason.text + where, reason.remedy_text,
                     evidence_text(reason)});
   }
   return section(
