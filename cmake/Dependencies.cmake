@@ -6,11 +6,16 @@ find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(spdlog REQUIRED)  # header-only, as fmt: nothing more to load
+find_package(spdlog REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(ZLIB REQUIRED)
 find_path(QUARKQ_XXHASH_DIR xxhash.h REQUIRED)
 find_path(QUARKQ_STB_DIR stb_image.h PATH_SUFFIXES stb REQUIRED)
+# spdlog and fmt as headers only: Debian's target of spdlog links libfmt, which a machine without the packages lacks.
+add_library(quarkq_spdlog INTERFACE)
+get_target_property(_spdlog_include spdlog::spdlog_header_only INTERFACE_INCLUDE_DIRECTORIES)
+target_include_directories(quarkq_spdlog SYSTEM INTERFACE ${_spdlog_include})
+target_compile_definitions(quarkq_spdlog INTERFACE SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
 add_library(quarkq_stb INTERFACE)
 target_include_directories(quarkq_stb SYSTEM INTERFACE ${QUARKQ_STB_DIR})
 if(NOT TARGET yaml-cpp::yaml-cpp)  # yaml-cpp 0.7 exports the target without a namespace
