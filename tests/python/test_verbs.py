@@ -298,7 +298,7 @@ def quantized(**arguments):
 
 
 @test(cases=[
-    ("data", "give data, or set", lambda: quantized(data=None)),
+    ("data", "pass data, or set", lambda: quantized(data=None)),
     ("setting", "settings: NoSuchSetting: unknown setting", lambda: quantized(settings={"NoSuchSetting": 1})),
     ("eval_data", "needs eval_data, samples", lambda: quarkq.tune(DIGITS_MODEL, "o.onnx", config="xint8", data=digits(), eval_data=None, metric="cosine")),
     ("sample", "sample 1: the model has no input 'other'", lambda: quarkq.run(DIGITS_MODEL, [{"image": digits()[0]}, {"other": digits()[1]}])),
