@@ -51,8 +51,12 @@ Result<std::optional<Trial>> try_remedy(const FloatRemedy& remedy, const RunStat
                                         const RunnerOptions& options) {
   // Samples that were transposed for the converted model would be transposed once more.
   if (!state.channels_last_inputs.empty() || !remedy.is_open(state, run.loaded.graph)) return std::optional<Trial>();
-  Trial trial{{.model = run.loaded, .settings = state.settings, .source = state.source, .progress = state.progress}};
-  trial.state.tuning = state.tuning;
+  Trial trial{{.model = run.loaded,
+               .settings = state.settings,
+               .environment = state.environment,
+               .source = state.source,
+               .tuning = state.tuning,
+               .progress = state.progress}};
   trial.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   remedy.apply(trial.state.settings);
   const std::string_view setting = remedy.setting;

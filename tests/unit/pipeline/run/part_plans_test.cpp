@@ -239,5 +239,32 @@ TEST(FloatRemediesTest, EachIsASettingThatHasItsEffect) {
   }
 }
 
+TEST(FloatRemediesTest, ATrialRunsInTheEnvironmentOfItsRun) {
+  test::PassBench bench(
+      test::model_of("g (float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y) <float[2, 2, 1, 1] w = {1, 2, 3, 4}> { c = Conv "
+                     "(x, w) m = Sigmoid (c) y = Conv (m, w) }"),
+      test::settings_for("XINT8"));
+  const ir::Model loaded = bench.model;
+  Source source;
+  source.samples.opened = std::make_unique<test::RandomSamples>(loaded.graph, 2);
+  bench.context.environment.memory_ceiling = int64_t{1} << 40;
+  bench.context.environment.threads.threads = 3;
+  std::vector<PassTime> times;
+  ASSERT_TRUE(plan_model(source, bench.context, pass::Phase::kWrite, times, {}).ok());
+  const auto expected = compare::ExpectedOutputs::make(loaded, prepare_for_run, {}, *source.samples.get(), 2);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  const FloatRun again{loaded, source, expected.value(), times};
+  size_t tried = 0;
+  for (const FloatRemedy& remedy : float_remedies()) {
+    const Result<std::optional<Trial>> trial = try_remedy(remedy, bench.context, again, {});
+    ASSERT_TRUE(trial.ok()) << trial.status().message();
+    if (!trial.value()) continue;
+    ++tried;
+    EXPECT_EQ(trial.value()->state.environment.memory_ceiling, int64_t{1} << 40) << remedy.setting;
+    EXPECT_EQ(trial.value()->state.environment.threads.threads, 3) << remedy.setting;
+  }
+  EXPECT_EQ(tried, 1u) << "Sigmoid stays as it is";
+}
+
 }  // namespace
 }  // namespace quarkq::pipeline
