@@ -175,6 +175,9 @@ struct Settings {
   /// Returns whether codes of weights and biases are selected by the error of their layers on samples.
   bool compensates_rounding() const { return inserts_qdq() && tool.rounding.value_or("nearest") != "nearest"; }
   bool equalizes_clipped() const { return inserts_qdq() && tool.equalize_clipped.value_or(false); }
+  bool fits_gates() const {
+    return inserts_qdq() && simulates_dpu() && npu.convert_sigmoid_to_hard_sigmoid && tool.fit_gates.value_or(!compat);
+  }
   /// `format` is channel_scales, 16_bits or float_nodes.
   bool may_rescue_with(const std::string& format) const {
     return !tool.rescue || std::find(tool.rescue->begin(), tool.rescue->end(), format) != tool.rescue->end();

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/parallel.h"
+#include "calib/layer_walk.h"
 #include "calib/sample_readers.h"
 #include "calib/sample_run.h"
 #include "exec/environment.h"
@@ -15,7 +16,6 @@
 #include "planning/passes.h"
 #include "planning/round/nearest_plane.h"
 #include "planning/tune/layer_constants.h"
-#include "planning/tune/layer_walk.h"
 
 namespace quarkq::planning {
 namespace {
@@ -287,7 +287,7 @@ class Compensation {
     ir::TensorStore store;
     const exec::Environment& environment = context_.environment;
     if (environment.has_memory_ceiling()) QQ_RETURN_IF_ERROR(store.set_limit(environment.memory_left() / 4));
-    finetune::LayerWalk walk({quantized, environment, samples_, samples_.size()}, std::move(starts), store);
+    calib::LayerWalk walk({quantized, environment, samples_, samples_.size()}, std::move(starts), store);
     for (size_t k = 0; k < biased.size(); ++k) {
       const RoundedLayer& r = *biased[k];
       std::vector<double> mean;

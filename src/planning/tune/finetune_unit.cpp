@@ -32,13 +32,13 @@ Status Finetuner::collect(const Unit& unit, LayerData& data) {
     return Status();
   };
   const auto make_room = [&] { return memory_.make_room(data.sample_bytes(), unit.inner_bytes, store_); };
-  const LayerWalk::Sink add_input = [&](size_t, const auto& values) -> Status {
+  const calib::LayerWalk::Sink add_input = [&](size_t, const auto& values) -> Status {
     beat();
     if (!unusable.ok()) return Status();
     QQ_RETURN_IF_ERROR(note(data.add_input(values[0])));
     return make_room();
   };
-  const LayerWalk::Sink add_target = [&](size_t, const auto& values) -> Status {
+  const calib::LayerWalk::Sink add_target = [&](size_t, const auto& values) -> Status {
     beat();
     if (!unusable.ok()) return Status();
     QQ_RETURN_IF_ERROR(note(data.add_target(values[0])));
@@ -52,11 +52,11 @@ Status Finetuner::collect(const Unit& unit, LayerData& data) {
 
 /// Both walks past the next unit.
 Status Finetuner::skip_unit() {
-  const LayerWalk::Sink only_beat = [this](size_t, const auto&) {
+  const calib::LayerWalk::Sink only_beat = [this](size_t, const auto&) {
     beat();
     return Status();
   };
-  const LayerWalk::Sink& sink = claim_ ? only_beat : LayerWalk::Sink();
+  const calib::LayerWalk::Sink& sink = claim_ ? only_beat : calib::LayerWalk::Sink();
   QQ_RETURN_IF_ERROR(quantized_walk_->advance(sink));
   return float_walk_->advance(sink);
 }

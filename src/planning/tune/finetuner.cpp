@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "planning/tune/finetuner.h"
 
+#include <malloc.h>
 #include <algorithm>
 #include <numeric>
 
 #include "base/isa.h"
+#include "base/machine.h"
 #include "base/stopwatch.h"
 #include "base/strings.h"
 #include "compare/run_models.h"
+#include "exec/environment.h"
 #include "exec/session.h"
 #include "exec/simulate.h"
 #include "ir/dump.h"
@@ -16,6 +19,36 @@
 #include "quarkq/status.h"
 
 namespace quarkq::planning::finetune {
+
+namespace {
+
+constexpr int64_t kShareOfMachine = 4;
+/// The memory for running and training a block, in sizes of its inputs and outputs for one sample (measured: 8).
+constexpr int64_t kWorkPerSample = 12;
+constexpr int64_t kWorkPerInner = 2;  // a tape's values and gradients, and what its operators keep
+constexpr int64_t kShareOfHoles = 8;  // Share of the budget lost between blocks of memory (measured: 1/12).
+
+int64_t resident_bytes() { return static_cast<int64_t>(resident_memory().all); }
+
+}  // namespace
+
+MemoryBudget::MemoryBudget(const config::FinetuneSettings& options)
+    : stays_in_memory_(options.stays_in_memory),
+      keeps_on_disk_(options.keeps_on_disk && !options.stays_in_memory),
+      budget_(options.memory_budget > 0 ? options.memory_budget : exec::allowed_memory(0) / kShareOfMachine),
+      taken_(resident_bytes()) {}
+
+void MemoryBudget::give_back() const {
+  if (resident_bytes() > budget_ / 2) malloc_trim(0);
+}
+
+Status MemoryBudget::make_room(int64_t sample_bytes, int64_t inner_bytes, ir::TensorStore& store) {
+  const int64_t work = kWorkPerSample * sample_bytes + kWorkPerInner * inner_bytes;
+  if (work_ > 0 && work <= work_) return Status();
+  work_ = work;
+  if (stays_in_memory_) return Status();
+  return store.set_limit(keeps_on_disk_ ? 0 : std::max<int64_t>(0, budget_ - budget_ / kShareOfHoles - taken_ - work_));
+}
 
 namespace {
 
@@ -145,10 +178,10 @@ void Finetuner::make_walks() {
     if (options_.drop_ratio < 1) exact.back().push_back(unit.float_start);
   }
   const auto walked = [&](const ir::Model& model) {
-    return WalkedModel{model, context_.environment, *context_.source.data, samples_};
+    return calib::WalkedModel{model, context_.environment, *context_.source.data, samples_};
   };
-  quantized_walk_ = std::make_unique<LayerWalk>(walked(quantized_), std::move(starts), store_);
-  float_walk_ = std::make_unique<LayerWalk>(walked(exact_), std::move(exact), store_);
+  quantized_walk_ = std::make_unique<calib::LayerWalk>(walked(quantized_), std::move(starts), store_);
+  float_walk_ = std::make_unique<calib::LayerWalk>(walked(exact_), std::move(exact), store_);
 }
 
 Status Finetuner::start_walks() {

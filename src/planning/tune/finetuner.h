@@ -10,10 +10,11 @@
 
 #include "base/claim.h"
 #include "base/hash.h"
+#include "calib/layer_walk.h"
 #include "config/algorithms.h"
+#include "ir/tensor_store.h"
 #include "pass/context.h"
 #include "planning/tune/layer_constants.h"
-#include "planning/tune/layer_walk.h"
 #include "planning/tune/saved_units.h"
 #include "planning/tune/train_unit.h"
 
@@ -35,6 +36,29 @@ Result<double> model_distance(const ComparedModels& models, size_t samples, cons
 /// Returns the cosine, averaged over these samples and the floating-point outputs of equal size, or nullopt if there is
 /// none.
 Result<std::optional<double>> model_cosine(const ComparedModels& models, std::span<const size_t> samples);
+
+/// Bound on the samples' values in memory, so that the whole process stays within a budget.
+class MemoryBudget {
+ public:
+  /// Memory allocated by the process so far counts as permanent.
+  explicit MemoryBudget(const config::FinetuneSettings& options);
+
+  /// Call it before collecting the values of a unit with samples of this size and training with them. Limits the store,
+  /// so that memory is left for the values and the other buffers of a tape.
+  Status make_room(int64_t sample_bytes, int64_t inner_bytes, ir::TensorStore& store);
+
+  /// Call it between two layers. Returns free memory to the system once the process uses half of the budget. Below that
+  /// the next layer reuses it, which saves clearing it again.
+  void give_back() const;
+
+  int64_t bytes() const { return budget_; }
+  /// Returns whether the budget is smaller than the memory that the work itself needs.
+  bool is_too_small() const { return !keeps_on_disk_ && budget_ < taken_ + work_; }
+
+ private:
+  bool stays_in_memory_, keeps_on_disk_;
+  int64_t budget_, taken_, work_ = 0;
+};
 
 class Finetuner {
  public:
@@ -107,7 +131,7 @@ class Finetuner {
   std::vector<std::pair<ir::ValueId, std::optional<ir::Tensor>>> before_;  ///< Replaced codes of the plan.
   ir::TensorStore store_;
   MemoryBudget memory_;
-  std::unique_ptr<LayerWalk> quantized_walk_, float_walk_;
+  std::unique_ptr<calib::LayerWalk> quantized_walk_, float_walk_;
   ContentHash key_;             ///< Hash of everything that determines the next unit.
   std::optional<Claim> claim_;  ///< Claim on the unit in training.
   size_t done_ = 0;             ///< Number of finished units, for the progress.

@@ -4,9 +4,10 @@
 
 #include "exec/simulate.h"
 #include "planning/tune/correct_bias.h"
+#include "planning/tune/finetuner.h"
 #include "planning/tune/layer_constants.h"
-#include "planning/tune/layer_walk.h"
 #include "support/finetuning.h"
+#include "support/legalize_samples.h"
 
 namespace quarkq::planning::finetune {
 namespace {
@@ -293,6 +294,33 @@ TEST(MemoryBudgetTest, LeavesRoomForTheWork) {
   ASSERT_TRUE(MemoryBudget(on_disk).make_room(100, 0, file).ok());
   ASSERT_TRUE(file.keep(tensor).ok());
   EXPECT_EQ(file.bytes_in_memory(), 0);
+}
+
+TEST(ModelDistanceTest, IsTheMeanNormOfTheDifference) {
+  constexpr size_t kSamples = 3;
+  const std::string body = "g (float[4] x) => (float[4] y, float[4] z) <float[4] d = {";
+  const ir::Model exact = test::model_of(body + "0, 0, 0, 0}> { y = Add (x, d) z = Identity (x) }");
+  const ir::Model moved = test::model_of(body + "3, 0, 4, 0}> { y = Add (x, d) z = Identity (x) }");
+  const test::RandomSamples samples(exact.graph, kSamples);
+  const exec::Environment environment;
+  const auto distance = [&](std::optional<int64_t> output) {
+    config::FinetuneSettings options;
+    options.output_index = output;
+    const Result<double> found = model_distance({exact, moved, environment, samples}, kSamples, options);
+    return found.ok() ? found.value() : -1;
+  };
+  EXPECT_NEAR(distance({}), 2.5, 1e-5);  // 5 of one output, 0 of the other
+  EXPECT_NEAR(distance(0), 5, 1e-5);
+  EXPECT_EQ(distance(1), 0);
+  EXPECT_EQ(distance(7), -1) << "there is no such output";
+  const size_t all[] = {0, 1, 2};
+  const Result<std::optional<double>> same = model_cosine({exact, exact, environment, samples}, all);
+  ASSERT_TRUE(same.ok() && same.value().has_value());
+  EXPECT_EQ(*same.value(), 1);
+  const Result<std::optional<double>> other = model_cosine({exact, moved, environment, samples}, all);
+  ASSERT_TRUE(other.ok() && other.value().has_value());
+  EXPECT_LT(*other.value(), 0.9999);
+  EXPECT_FALSE(model_cosine({exact, moved, environment, samples}, {}).value().has_value());
 }
 
 }  // namespace

@@ -1,44 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "planning/tune/layer_walk.h"
+#include "calib/layer_walk.h"
 
-#include <malloc.h>
 #include <algorithm>
 
-#include "base/machine.h"
-#include "exec/environment.h"
 #include "ir/parts.h"
 
-namespace quarkq::planning::finetune {
-
-namespace {
-
-constexpr int64_t kShareOfMachine = 4;
-/// The memory for running and training a block, in sizes of its inputs and outputs for one sample (measured: 8).
-constexpr int64_t kWorkPerSample = 12;
-constexpr int64_t kWorkPerInner = 2;  // a tape's values and gradients, and what its operators keep
-constexpr int64_t kShareOfHoles = 8;  // Share of the budget lost between blocks of memory (measured: 1/12).
-
-int64_t resident_bytes() { return static_cast<int64_t>(resident_memory().all); }
-
-}  // namespace
-
-MemoryBudget::MemoryBudget(const config::FinetuneSettings& options)
-    : stays_in_memory_(options.stays_in_memory),
-      keeps_on_disk_(options.keeps_on_disk && !options.stays_in_memory),
-      budget_(options.memory_budget > 0 ? options.memory_budget : exec::allowed_memory(0) / kShareOfMachine),
-      taken_(resident_bytes()) {}
-
-void MemoryBudget::give_back() const {
-  if (resident_bytes() > budget_ / 2) malloc_trim(0);
-}
-
-Status MemoryBudget::make_room(int64_t sample_bytes, int64_t inner_bytes, ir::TensorStore& store) {
-  const int64_t work = kWorkPerSample * sample_bytes + kWorkPerInner * inner_bytes;
-  if (work_ > 0 && work <= work_) return Status();
-  work_ = work;
-  if (stays_in_memory_) return Status();
-  return store.set_limit(keeps_on_disk_ ? 0 : std::max<int64_t>(0, budget_ - budget_ / kShareOfHoles - taken_ - work_));
-}
+namespace quarkq::calib {
 
 namespace {
 
@@ -109,7 +76,7 @@ const LayerWalk::Kept* LayerWalk::find(ir::ValueId value) const {
 Status LayerWalk::keep_inputs() {
   for (const ir::ValueId input : graph_.required_inputs()) kept_.push_back({input, {}});
   for (size_t i = 0; i < walked_.samples; ++i) {
-    QQ_TRY(const calib::Sample sample, walked_.data.read(i));
+    QQ_TRY(const Sample sample, walked_.data.read(i));
     for (size_t k = 0; k < kept_.size(); ++k) {
       QQ_TRY(const int number, store_.keep(sample.inputs[k]));
       kept_[k].numbers.push_back(number);
@@ -154,7 +121,7 @@ Status LayerWalk::run_sample(size_t sample, const std::vector<ir::ValueId>& want
   }
   const std::vector<ir::Tensor>* results = nullptr;
   if (!stretch.fetches.empty()) {
-    QQ_TRY(results, session.run(inputs).context(cat("finetuning, sample ", sample)));
+    QQ_TRY(results, session.run(inputs).context(cat(walked_.purpose, ", sample ", sample)));
   }
   const auto result = [&](ir::ValueId value) { return (*results)[static_cast<size_t>(stretch.place[at(value)])]; };
   for (Kept& kept : stretch.made) {
@@ -204,4 +171,4 @@ Status LayerWalk::advance(const Sink& sink) {
   return Status();
 }
 
-}  // namespace quarkq::planning::finetune
+}  // namespace quarkq::calib

@@ -7,42 +7,19 @@
 #include <vector>
 
 #include "calib/data_reader.h"
-#include "config/algorithms.h"
 #include "exec/session.h"
 #include "ir/graph.h"
 #include "ir/tensor_store.h"
 
-namespace quarkq::planning::finetune {
-
-/// Bound on the samples' values in memory, so that the whole process stays within a budget.
-class MemoryBudget {
- public:
-  /// Memory allocated by the process so far counts as permanent.
-  explicit MemoryBudget(const config::FinetuneSettings& options);
-
-  /// Call it before collecting the values of a unit with samples of this size and training with them. Limits the store,
-  /// so that memory is left for the values and the other buffers of a tape.
-  Status make_room(int64_t sample_bytes, int64_t inner_bytes, ir::TensorStore& store);
-
-  /// Call it between two layers. Returns free memory to the system once the process uses half of the budget. Below that
-  /// the next layer reuses it, which saves clearing it again.
-  void give_back() const;
-
-  int64_t bytes() const { return budget_; }
-  /// Returns whether the budget is smaller than the memory that the work itself needs.
-  bool is_too_small() const { return !keeps_on_disk_ && budget_ < taken_ + work_; }
-
- private:
-  bool stays_in_memory_, keeps_on_disk_;
-  int64_t budget_, taken_, work_ = 0;
-};
+namespace quarkq::calib {
 
 /// A model, its environment, and the data of which the first `samples` samples run through it.
 struct WalkedModel {
   const ir::Model& model;
   const exec::Environment& environment;
-  const calib::DataReader& data;
+  const DataReader& data;
   size_t samples;
+  const char* purpose = "finetuning";  ///< For errors: "PURPOSE, sample 3: ...".
 };
 
 class LayerWalk {
@@ -94,4 +71,4 @@ class LayerWalk {
   std::vector<Kept> kept_;           ///< The frontier.
 };
 
-}  // namespace quarkq::planning::finetune
+}  // namespace quarkq::calib
