@@ -118,7 +118,7 @@ struct Settings {
 #define BLOCK(key, Type, member) Type member;
 #define END_BLOCK(member)
 #include "config/blocks.def"
-  std::optional<std::string> target;
+  std::optional<std::string> target;  ///< The requested target, or the target of the preset.
   Node preprocess;
   std::optional<std::string> input_model_path, output_model_path;
   bool compat = false;
@@ -175,8 +175,13 @@ struct Settings {
   /// Returns whether codes of weights and biases are selected by the error of their layers on samples.
   bool compensates_rounding() const { return inserts_qdq() && tool.rounding.value_or("nearest") != "nearest"; }
   bool equalizes_clipped() const { return inserts_qdq() && tool.equalize_clipped.value_or(false); }
+  /// Returns whether the user named the target; otherwise the preset did.
+  bool asks_for_target() const { return target && is_users(origin_of("target")); }
+  /// Returns whether remedies may leave nodes in float that the target's compiler refuses.
+  bool allows_float() const { return tool.allow_float.value_or(false); }
   /// `format` is channel_scales, 16_bits or float_nodes.
   bool may_rescue_with(const std::string& format) const {
+    if (format == "float_nodes" && allows_float()) return true;
     return !tool.rescue || std::find(tool.rescue->begin(), tool.rescue->end(), format) != tool.rescue->end();
   }
   /// Returns whether mixed precision or fine-tuning works on the plan.
