@@ -107,6 +107,7 @@ TEST_F(DeployTest, NamesWhatCannotBe) {
 config::Settings settings_with_target(const std::string& target) {
   config::Settings settings;
   if (!target.empty()) settings.target = target;
+  settings.origins["target"] = config::Origin::kFlag;
   return settings;
 }
 
@@ -125,8 +126,22 @@ TEST(JudgeTargetTest, SaysWhatTheCompilerWouldDo) {
     if (one.subject.find("net") != std::string::npos) refused.push_back(one.text);
   }
   ASSERT_EQ(refused.size(), 1u);
-  EXPECT_NE(refused[0].find("the compiler aborts: an LSTM (lstm)"), std::string::npos) << refused[0];
+  EXPECT_NE(refused[0].find("the compiler aborts: an LSTM (lstm: LSTM net)"), std::string::npos) << refused[0];
   EXPECT_NE(refused[0].find(config::find_remedy("run-outside")->text), std::string::npos) << refused[0];
+}
+
+TEST(JudgeTargetTest, TheTargetOfThePresetDoesNotWarn) {
+  test::QuantizedText text;
+  const ir::Model model = test::target_model(text.body(text.op(cat("Relu (", text.pair("x"), ")"))));
+  for (const auto& [origin, count] : {std::pair(config::Origin::kFlag, 1), std::pair(config::Origin::kPreset, 0)}) {
+    config::Settings settings = settings_with_target("x1");
+    settings.origins["target"] = origin;
+    Diagnostics found;
+    const auto judged = pipeline::judge_target(model, "out.onnx", settings, found);
+    ASSERT_TRUE(judged.ok() && judged.value());
+    EXPECT_EQ(deployability(*judged.value()).holds, Deployability::Holds::kNo);
+    EXPECT_EQ(found.all().size(), static_cast<size_t>(count));
+  }
 }
 
 TEST(JudgeTargetTest, NotesAreNoFindingsAndNoTargetIsNoReport) {
