@@ -87,6 +87,12 @@ inline constexpr size_t kQuirkCount = std::size(kQuirks);
 /// Returns "fold_gemm_beta" for "FoldGemmBeta", the name of a quirk in listings.
 std::string quirk_name(const QuirkInfo& quirk);
 
+/// Returns whether a target that the user did not name set this value. `from` is a QuantConfig or Settings.
+template <typename Source>
+bool is_of_default_target(const Source& from, const std::string& name) {
+  return from.origin_of(name) == Origin::kTarget && !is_users(from.origin_of("target"));
+}
+
 struct Settings {
   // Defined in the .cpp file, so that it is compiled only once.
   Settings();
@@ -177,6 +183,8 @@ struct Settings {
   bool equalizes_clipped() const { return inserts_qdq() && tool.equalize_clipped.value_or(false); }
   /// Returns whether the user named the target; otherwise the preset did.
   bool asks_for_target() const { return target && is_users(origin_of("target")); }
+  /// Returns whether the preset's target set this setting, so that it must not make a run fail.
+  bool is_of_default_target(const std::string& name) const { return config::is_of_default_target(*this, name); }
   /// Returns whether remedies may leave nodes in float that the target's compiler refuses.
   bool allows_float() const { return tool.allow_float.value_or(false); }
   /// `format` is channel_scales, 16_bits or float_nodes.

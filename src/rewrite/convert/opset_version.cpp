@@ -19,9 +19,7 @@ Result<Changed> convert(pass::FloatContext& context, int64_t wanted, const char*
   if (wanted == found) return Changed::kNo;
   Result<ir::Model> converted = pass::convert_opset(context.model, context.environment, wanted);
   if (!converted.ok()) {
-    const config::Settings& settings = context.settings;
-    const bool is_default = settings.origin_of(setting) == config::Origin::kTarget && !settings.asks_for_target();
-    if (is_default) return Changed::kNo;
+    if (context.settings.is_of_default_target(setting)) return Changed::kNo;
     context.diagnostics.add("opset-not-converted", setting,
                             cat(converted.status().message(), "; the model stays at opset ", found));
     return Changed::kNo;
