@@ -79,7 +79,7 @@ def what_the_target_refuses_is_poor_and_fails_the_gate():
         model = plain(folder)
         out, result, report = quantize(folder, model, *REFUSED)
         expect_equal((report["deployable"]["holds"], report["deployable"]["nodes"], report["verdict"]["grade"]), ("no", 0, "poor"), "judgement")
-        expect("deployable on x1: no, " in result.stdout and "float-operator: Relu last" in result.stdout, result.stdout)
+        expect("deployable on x1: no, " in result.stdout and "float-operator: " in result.stdout, result.stdout)
         expect(report["verdict"]["why"].startswith("not deployable on x1: ") and "its outputs are good" in report["verdict"]["why"], report["verdict"]["why"])
         page = os.path.join(folder, "page.html")
         quarkq("report", os.path.join(folder, "report.json"), "-o", page)
