@@ -134,7 +134,7 @@ struct Deployability {
   Holds holds = Holds::kUnknown;
   std::string why;     ///< Reason of kNo and kUnknown; otherwise empty.
   std::string remedy;  ///< Id of the remedy (TargetReason::remedy) for `why`; empty if there is none.
-  size_t placed = 0, total = 0, regions = 0;  ///< As in TargetReport::counts.
+  size_t placed = 0, total = 0, regions = 0;  ///< The counts of TargetReport::counts.
 };
 /// Spelling in reports, indexed by Deployability::Holds.
 inline constexpr std::array<const char*, 3> kHoldsNames = {"yes", "no", "unknown"};

@@ -24,7 +24,7 @@ struct QuantizeArgs {
   bool no_verify = false, no_resume = false, dry_run = false;
 };
 
-/// Deployment files are those of a target, which the preset may name.
+/// Fails unless the settings have a target, on which the deployment files depend.
 Status check_has_target(const QuantizeRequest& request) {
   QQ_TRY(const config::QuantConfig asked, config::load_config(request.config, request.settings));
   if (asked.target && asked.target != config::kNoTarget) return Status();

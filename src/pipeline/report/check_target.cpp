@@ -63,7 +63,7 @@ Result<TargetReport> check_target_bytes(const std::string& bytes, const std::str
   return judge({name, given}, options);
 }
 
-// What a report comes to, in one sentence.
+// Summary of a report in one sentence.
 
 namespace {
 
@@ -76,7 +76,7 @@ std::string places_text(const TargetFinding& finding, const TargetReport& report
   return cat(node == report.nodes.end() ? "" : node->op + " ", first, more);
 }
 
-/// What the compiler does, because of what, and where.
+/// Describes the effect of the finding, its cause and the places.
 std::string cause_text(const TargetFinding& finding, const TargetReport& report) {
   const TargetReason& reason = finding.reason;
   const config::RuleInfo* rule = config::find_rule(reason.rule);
@@ -229,7 +229,7 @@ namespace quarkq::pipeline {
 
 namespace {
 
-/// What happens, where, and what to do. What it was seen in is for `quarkq check --target`.
+/// Describes the finding and its remedy. `quarkq check --target` prints the evidence.
 std::string refusal_text(const TargetFinding& finding, const TargetReport& judged) {
   const std::string text = cause_text(finding, judged);
   return finding.reason.remedy_text.empty() ? text : cat(text, "; ", finding.reason.remedy_text);
@@ -244,7 +244,7 @@ Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const 
   QQ_TRY(const config::Target target, config::load_target(*settings.target));
   QQ_TRY(TargetReport judged, targets::assess(result, target).context(path));
   judged.model_path = path;
-  if (!settings.asks_for_target()) return std::optional(std::move(judged));  // the verdict says it
+  if (!settings.asks_for_target()) return std::optional(std::move(judged));  // the verdict states it
   for (const TargetFinding& finding : judged.findings) {
     const TargetEffect effect = finding.reason.effect;
     const std::string subject = finding.nodes.empty() ? judged.target : finding.nodes.front();

@@ -66,7 +66,7 @@ RuleNames refusals_of(const ir::Model& result, const config::Settings& settings)
   return rules;
 }
 
-/// The same for a plan that is not written yet. A plan that cannot be written is refused.
+/// Returns the refusals of a plan that is not written yet. A plan that cannot be written is refused.
 RuleNames refusals_of(const RunState& planned) {
   if (!planned.settings.target) return {};
   RunState written = trial_of(planned);

@@ -80,7 +80,7 @@ Result<ir::Model> run_pipeline(pipeline::Run& run) {
   return original;
 }
 
-/// What the target would run of the result.
+/// Fills in the prediction for the target.
 Status predict_placement(pipeline::Run& run) {
   pipeline::RunState& state = run.state;
   QuantizeReport& report = run.report;
