@@ -3,8 +3,9 @@
 import json
 import os
 
+import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from harness import expect, expect_equal, expect_error, quarkq, run, temp_folder, test
 from target_network import network, samples, weight
@@ -62,7 +63,6 @@ def none_turns_the_target_off():
 @test()
 def samples_with_a_batch_keep_it_symbolic():
     """A target that nobody asked for does not make a run fail."""
-    import numpy as np
     with temp_folder() as folder:
         model = plain(folder)
         os.makedirs(os.path.join(folder, "pairs"))
@@ -104,6 +104,32 @@ def what_the_target_accepts_passes_the_gate():
         said = quarkq("check", out, "--require", "deployable").stdout
         expect("deployable on x1: yes, " in said and "not looked at: " in said, said)
         quarkq("evaluate", "--float", model, "--quantized", out, "--data", samples(folder), "--require", "deployable")
+
+
+def small_gates():
+    """A Sigmoid whose inputs are far below 0: HardSigmoid is 0 there, and the outputs collapse."""
+    random = np.random.default_rng(11)
+    initializer = lambda name, values: numpy_helper.from_array(np.asarray(values, np.float32), name)  # noqa: E731
+    weights = [initializer("w0", random.normal(size=(8, 8, 3, 3)) / 9), initializer("b0", np.full(8, -6)), initializer("w1", random.normal(size=(8, 8, 1, 1)))]
+    nodes = [helper.make_node("Conv", ["x", "w0", "b0"], ["a"], "first", pads=[1, 1, 1, 1]), helper.make_node("Sigmoid", ["a"], ["b"], "gate"),
+             helper.make_node("Conv", ["b", "w1"], ["y"], "second")]
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 8, 8, 8])  # noqa: E731
+    graph = helper.make_graph(nodes, "g", [value("x")], [value("y")], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@test(cases=[((), "HardSigmoid"), (("--target", "none"), "Sigmoid"), (("--allow-float",), "Sigmoid")])
+def a_rescue_keeps_what_the_target_places(case):
+    more, kept = case
+    with temp_folder() as folder:
+        model, calib = os.path.join(folder, "m.onnx"), os.path.join(folder, "c")
+        onnx.save(small_gates(), model)
+        os.makedirs(calib)
+        for number in range(8):
+            np.save(os.path.join(calib, f"{number}.npy"), np.random.default_rng(number).normal(size=(1, 8, 8, 8)).astype(np.float32))
+        out = os.path.join(folder, "q.onnx")
+        quarkq("quantize", model, "--config", "xint8", "--calib", calib, "-o", out, *more)
+        expect_equal({node.op_type for node in onnx.load(out).graph.node} & {"Sigmoid", "HardSigmoid"}, {kept}, "gate")
 
 
 @test()

@@ -54,7 +54,15 @@ Status write_again(Run& run, const Rescued& rescued) {
 
 using RuleNames = std::set<std::string>;
 
-/// Rules by which the target refuses a result. Empty without a target, and if the user allows what it refuses.
+/// Returns whether the target places the model nearly whole: 9 of 10 nodes, in few regions.
+bool is_placed_whole(const TargetCounts& counts) {
+  constexpr double kLeastShare = 0.9;
+  constexpr size_t kMostRegions = 4;
+  return counts.npu_share() >= kLeastShare && counts.regions <= kMostRegions;
+}
+
+/// Rules by which the target refuses a result, and "in-parts" if much of it stays on the CPU. Empty without a target,
+/// and if the user allows what it refuses.
 RuleNames refusals_of(const ir::Model& result, const config::Settings& settings) {
   RuleNames rules;
   if (settings.allows_float()) return rules;
@@ -63,6 +71,7 @@ RuleNames refusals_of(const ir::Model& result, const config::Settings& settings)
   if (!judged.ok() || !judged.value()) return rules;
   for (const TargetFinding& finding : judged.value()->findings)
     if (is_refusal(finding.reason.effect)) rules.insert(finding.reason.rule);
+  if (!is_placed_whole(judged.value()->counts)) rules.insert("in-parts");
   return rules;
 }
 
@@ -76,7 +85,7 @@ RuleNames refusals_of(const RunState& planned) {
 }
 
 /// What brings the outputs closer: other rounding first, then another float model, then other formats. Another float
-/// model must not be refused by the target for other reasons than `refused`, those of the plain result.
+/// model must not be refused by the target for other reasons than `refused`, the reasons for the plain result.
 Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs, const RuleNames& refused) {
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
