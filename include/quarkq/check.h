@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,27 @@ struct TargetReport {
   std::vector<std::string> missed;  ///< Missed goals as text.
 };
 
+/// Whether the compiler of a target accepts a model, and what of it would run there.
+struct Deployability {
+  enum class Holds : uint8_t { kYes, kNo, kUnknown };
+
+  std::string target;
+  Holds holds = Holds::kUnknown;
+  std::string why;     ///< Reason of kNo and kUnknown; otherwise empty.
+  std::string remedy;  ///< Id of the remedy (TargetReason::remedy) for `why`; empty if there is none.
+  size_t placed = 0, total = 0, regions = 0;  ///< The counts of TargetReport::counts.
+};
+/// Spelling in reports, indexed by Deployability::Holds.
+inline constexpr std::array<const char*, 3> kHoldsNames = {"yes", "no", "unknown"};
+inline const char* name(Deployability::Holds holds) { return kHoldsNames[static_cast<size_t>(holds)]; }
+
+/// Summarizes a report. kNo: the compiler aborts, places nothing, or is known to compute wrong results. kUnknown: no
+/// source states whether any node of the model runs.
+QUARKQ_EXPORT Deployability deployability(const TargetReport& report);
+
+/// Returns "deployable on x2: yes, 229 of 327 nodes in 17 regions".
+QUARKQ_EXPORT std::string text(const Deployability& deployable);
+
 struct TargetCheckOptions {
   std::string target;
   double min_npu =
@@ -166,6 +188,8 @@ struct CheckReport {
   size_t nodes = 0;              ///< Number of nodes without Q/DQ nodes.
   size_t quantized_tensors = 0;  ///< Number of tensors whose limits were checked.
   std::vector<LimitViolation> violations;
+  /// Prediction for the target of the preset that writes models of this type; absent if there is none.
+  std::optional<Deployability> deployable;
 };
 
 /// Checks every limit of `target` (kPositionLimits) in the quantized model at `path`. Fails if the model cannot be

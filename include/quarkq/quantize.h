@@ -73,10 +73,10 @@ struct QuantizeRequest {
   /// "key=value", or an option of the command line: "--target=x2", "--shape={x: [1]}". Both override `config`, and
   /// "key=value" overrides an option.
   std::vector<std::string> settings;
-  std::string calib_folder;                ///< Folder of calibration samples; empty: the folder of the config.
-  SampleSource sample_source;              ///< Calibration samples in memory; replaces the folder.
-  std::string statistics_path;             ///< File written by calibrate() or merge_statistics(); replaces the samples.
-  int threads = 0;                         ///< Number of threads; 0: one per free core.
+  std::string calib_folder;     ///< Folder of calibration samples; empty: the folder of the config.
+  SampleSource sample_source;   ///< Calibration samples in memory; replaces the folder.
+  std::string statistics_path;  ///< File written by calibrate() or merge_statistics(); replaces the samples.
+  int threads = 0;              ///< Number of threads; 0: one per free core.
   /// Upper bound on the resident memory of the whole process, in bytes; 0: no bound. Models then run segment by
   /// segment, and values between segments are stored in temporary files (docs/large-models.md). Results do not change
   /// by a byte. A run that needs more memory in spite of this is not rejected.
@@ -84,8 +84,8 @@ struct QuantizeRequest {
   std::string eval_folder;   ///< Folder of the samples for the comparison; empty: the calibration samples.
   SampleSource eval_source;  ///< Samples for the comparison in memory.
   Metric metric;             ///< Computed on the compared samples; may be empty.
-  /// "cos>=0.99" applies to the worst sample, "metric>=0.9" to the mean of `metric`. If a requirement is missed, the
-  /// run fails with kQualityGate and writes nothing.
+  /// "cos>=0.99" applies to the worst sample, "metric>=0.9" to the mean of `metric`, "deployable" to the target. If a
+  /// requirement is missed, the run fails with kQualityGate and writes nothing.
   std::vector<std::string> requirements;
   bool verify = true;                             ///< Check the written model and compare it with the float model.
   bool details = false;                           ///< Fill in ReportDetails; runs the float model once more.

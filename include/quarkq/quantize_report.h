@@ -141,7 +141,8 @@ struct ReportDetails {
 
 enum class Grade { kGood, kFair, kPoor };
 
-/// The verdict of the comparison with the float model. docs/report.md contains the rule.
+/// The verdict of the comparison with the float model. A result that its target refuses is poor. docs/report.md
+/// contains the rule.
 struct Verdict {
   Grade grade = Grade::kPoor;
   std::string why;   ///< Reason of the grade: "worst sample 0.9712, below 0.98".
@@ -205,13 +206,14 @@ struct QuantizeReport {
   std::optional<double> metric;        ///< Mean of the request's metric over the compared samples.
   std::optional<Verdict> verdict;      ///< Absent if the outputs were not compared.
   std::optional<TargetReport> target;  ///< Prediction for the requested target, or for the target of the preset. Absent
-                                       ///< if neither names a target.
-  std::string tail_path;               ///< File of the second model that decodes the outputs (legalize.tail=cut);
-                                       ///< otherwise empty.
-  bool target_is_default = false;      ///< `target` comes from the preset, not from the request.
-  size_t compared_samples = 0;         ///< Number of samples compared for `outputs`; 0 if the outputs were not
-                                       ///< compared.
-  std::string compared_folder;         ///< Folder of the compared samples; empty if they are calibration samples.
+                                       ///< if there is none.
+  std::optional<Deployability> deployable;  ///< Summary of `target`.
+  std::string tail_path;                    ///< File of the second model that decodes the outputs (legalize.tail=cut);
+                                            ///< otherwise empty.
+  bool target_is_default = false;           ///< `target` comes from the preset, not from the request.
+  size_t compared_samples = 0;              ///< Number of samples compared for `outputs`; 0 if the outputs were not
+                                            ///< compared.
+  std::string compared_folder;              ///< Folder of the compared samples; empty if they are calibration samples.
   std::vector<TensorAgreement> worst_tensors;  ///< The noisiest tensors, noisiest first.
   std::vector<TensorAgreement> causes;         ///< Tensors at which the signal quality drops, in node order.
   std::vector<TunedLayer> tuned_layers;

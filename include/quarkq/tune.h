@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tune(): tries settings for one model, cheap settings first, and judges each trial by a metric of the caller until a
-// goal is met or the time is up. The best result so far is always stored at the output path. See docs/tune.md.
+// goal is met or the time is up. A trial that the target refuses is never preferred to one that it accepts, and meets
+// no goal, unless quarkq.allow_float is set. The best result so far is always stored at the output path. See
+// docs/tune.md.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "quarkq/check.h"
 #include "quarkq/evaluate.h"
 #include "quarkq/quantize.h"
 #include "quarkq/status.h"
@@ -51,13 +54,13 @@ struct Trial {
   double wide_macs = 0;               ///< Share of the multiply-accumulates in a wider format than the preset's, 0 to
                                       ///< 1.
   uint64_t bytes = 0;                 ///< Size of the model.
-  std::optional<size_t> npu_nodes, nodes, subgraphs;  ///< Prediction for the target; absent without a target.
-  double seconds = 0;                                 ///< Duration of quantizing and scoring.
-  std::string model_hash;                             ///< Hash of the model and its weights, stored with trials on
-                                                      ///< disk.
-  bool is_reused = false;                             ///< The result comes from an earlier run or another process.
-  bool is_pareto = false;                             ///< No other trial is better in one of value, wide_macs and bytes
-                                                      ///< without being worse in another.
+  std::optional<Deployability> deployable;  ///< Prediction for the target; absent without a target.
+  double seconds = 0;                       ///< Duration of quantizing and scoring.
+  std::string model_hash;                   ///< Hash of the model and its weights, stored with trials on
+                                            ///< disk.
+  bool is_reused = false;                   ///< The result comes from an earlier run or another process.
+  bool is_pareto = false;                   ///< No other trial is better in one of value, wide_macs and bytes
+                                            ///< without being worse in another.
 };
 
 /// Effect on the outputs of quantizing only one layer, on calibration samples.

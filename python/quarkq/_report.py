@@ -35,9 +35,11 @@ def _counted(count: int, noun: str, nouns: str) -> str:
     return f"{count or 'no'} {noun if count == 1 else nouns}"
 
 
-def _target_text(target: Mapping[str, Any]) -> str:
-    return (f"{target['name']}: {target['verdict']}: {target['npu']} of {target['nodes']} nodes on the NPU, "
-            + _counted(target["subgraphs"], "region", "regions"))
+def _deployable_text(found: Mapping[str, Any]) -> str:
+    start = f"{found['target']}: {found['holds']}, "
+    if found["holds"] != "yes":
+        return start + str(found["why"])
+    return f"{start}{found['nodes']} of {found['of']} nodes" + (f" in {found['regions']} regions" if found["regions"] > 1 else "")
 
 
 def _quantize_rows(report: Report) -> List[Tuple[str, str]]:
@@ -53,8 +55,8 @@ def _quantize_rows(report: Report) -> List[Tuple[str, str]]:
         *(("output", f"{row['name']}: mean cosine {row['cosine']:.6g}, worst {row['min_cosine']:.6g}") for row in report["outputs"]),
         ("written", f"{written} (opset {opset['output']}, {_size(size['output'])}) in {report['seconds']:.2f} s"),
     ]
-    if report["target"] is not None:
-        rows.append(("target", _target_text(report["target"])))
+    if report["deployable"] is not None:
+        rows.append(("deployable", _deployable_text(report["deployable"])))
     if report.metric is not None:
         rows.append(("metric", f"{report.metric:.6g}"))
     rows += [("warning", ": ".join(part for part in (finding.subject, finding.text) if part)) for finding in report.warnings]
@@ -145,9 +147,15 @@ class Report(Mapping[str, Any]):
 
     @property
     def grade(self) -> Optional[str]:
-        """"good", "fair" or "poor"; None when outputs were not compared."""
+        """"good", "fair" or "poor" (also what the target refuses); None when outputs were not compared."""
         verdict = self.get("verdict")
         return None if verdict is None else str(verdict["grade"])
+
+    @property
+    def deployable(self) -> Optional[bool]:
+        """Whether the compiler of the target accepts the model; None without a target, and where no source says it."""
+        found = self.get("deployable")
+        return None if found is None or found["holds"] == "unknown" else bool(found["holds"] == "yes")
 
     @property
     def metric(self) -> Optional[float]:

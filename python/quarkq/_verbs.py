@@ -164,12 +164,13 @@ def quantize(
     eval_data: samples of the same kinds to compare the result with the float model on; the calibration samples if absent.
     preprocess: a function from what the iterable yields to a sample, or the name of a recipe for a folder of photos.
     stats: a file of calibrate() or merge() instead of data.
-    target: the NPU compiler that the model is rewritten for (docs/targets.md), with a preset of its own where `config` is absent.
+    target: the NPU compiler that the model is rewritten for (docs/targets.md), with a preset of its own where `config` is absent; the
+    target of the preset if absent, "none" for no target.
     shapes: of inputs with symbolic dimensions, by name.
     workers_folder: shared by processes that fine-tune the layers together (docs/scaling.md).
     metric: called as metric(sample number, float outputs, quantized outputs) for each sample that is compared, outputs as dicts of
     arrays; higher is better. Its mean is `Report.metric`, and `require=["metric>=0.9"]` makes it a gate, as "cos>=0.99" does for
-    the cosine. progress: called with a Progress; returning False ends the call with Interrupted.
+    the cosine and "deployable" for the target. progress: called with a Progress; returning False ends the call with Interrupted.
     """
     with _Job("quantize", output=_output(output), in_memory=output is None, require=list(require), threads=threads, verify=verify,
               details=details, resume=resume, stats=_output(stats)) as job:

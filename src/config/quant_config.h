@@ -58,6 +58,9 @@ struct MemberOf<InputShapes> {
 #define KEY(name, T, allowed, by_default, flag, doc) MemberOf<T>::Type name;
 #include "config/blocks.def"
 
+/// Value of --target for a result that no compiler decides about, in spite of the preset.
+inline constexpr const char kNoTarget[] = "none";
+
 struct QuantConfig {
   // Defined in the .cpp file, so that it is compiled only once.
   QuantConfig();
@@ -94,7 +97,7 @@ struct QuantConfig {
 #define BLOCK(key, Type, member) Type member;
 #define END_BLOCK(member)
 #include "config/blocks.def"
-  std::optional<std::string> target;  ///< a name or file that load_target() takes
+  std::optional<std::string> target;  ///< a name or file that load_target() takes, or kNoTarget
   Node preprocess;                    ///< checked; a map, or null when absent
   std::optional<std::string> input_model_path, output_model_path;
 

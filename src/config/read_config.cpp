@@ -205,11 +205,34 @@ Node form_of(const Target& target) {
   return Node(Node::Map{{"quant_config", Node(Node::Map{}), {}}, {"quarkq", tool, {}}});
 }
 
+/// Returns whether the strongest layer with the key quarkq.compat requests compat mode.
+bool asks_for_compat(const std::vector<Layer>& layers) {
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    const Node* block = layer->values.find("quarkq");
+    const Node* value = block == nullptr ? nullptr : block->find("compat");
+    if (value != nullptr) return !value->is_null();
+  }
+  return false;
+}
+
+/// Adds the target whose compiler the strongest layer's preset is made for, unless a layer names a target. The
+/// reference has no targets, so compat mode gets none.
+Status add_default_target(std::vector<Layer>& layers) {
+  const Node* name = strongest(layers, "preset");
+  if (name == nullptr || strongest(layers, "target") != nullptr || asks_for_compat(layers)) return {};
+  QQ_TRY(const std::string text, read<std::string>(*name, "preset"));
+  QQ_TRY(const PresetInfo info, find_preset(text));
+  if (info.compiler.empty()) return {};
+  layers.push_back({Node(Node::Map{{"target", Node(info.compiler), {}}}), Origin::kPreset});
+  return {};
+}
+
 /// Adds what the strongest layer's target sets, and its preset if no layer selects what is quantized.
 Status add_target(std::vector<Layer>& layers) {
   const Node* name = strongest(layers, "target");
   if (name == nullptr) return {};
   QQ_TRY(const std::string text, read<std::string>(*name, "target"));
+  if (text == kNoTarget) return {};
   QQ_TRY(const Target target, load_target(text));
   const bool has_form = strongest(layers, "preset") != nullptr || strongest(layers, "quant_config") != nullptr ||
                         strongest(layers, "global_config") != nullptr;
@@ -256,6 +279,7 @@ Result<QuantConfig> read_config(std::vector<Layer> layers) {
   const auto sort = [&layers] { std::ranges::stable_sort(layers, {}, &Layer::origin); };
   for (Layer& layer : layers) layer.values = without_aliases(layer.values);
   sort();
+  QQ_RETURN_IF_ERROR(add_default_target(layers));
   QQ_RETURN_IF_ERROR(add_target(layers));
   sort();
   QQ_RETURN_IF_ERROR(add_preset(layers));

@@ -110,7 +110,7 @@ Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Dia
   Resolving r{config, facts, diagnostics, {}};
   r.settings.mode = config.mode;
   r.settings.preset = config.preset;
-  r.settings.target = config.target;
+  if (config.target != kNoTarget) r.settings.target = config.target;
   r.settings.compat = config.is_compat();
   take_defaults(r);
   QQ_RETURN_IF_ERROR(take_blocks(r));

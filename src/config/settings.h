@@ -87,6 +87,12 @@ inline constexpr size_t kQuirkCount = std::size(kQuirks);
 /// Returns "fold_gemm_beta" for "FoldGemmBeta", the name of a quirk in listings.
 std::string quirk_name(const QuirkInfo& quirk);
 
+/// Returns whether a target that the user did not name set this value. `from` is a QuantConfig or Settings.
+template <typename Source>
+bool is_of_default_target(const Source& from, const std::string& name) {
+  return from.origin_of(name) == Origin::kTarget && !is_users(from.origin_of("target"));
+}
+
 struct Settings {
   // Defined in the .cpp file, so that it is compiled only once.
   Settings();
@@ -118,7 +124,7 @@ struct Settings {
 #define BLOCK(key, Type, member) Type member;
 #define END_BLOCK(member)
 #include "config/blocks.def"
-  std::optional<std::string> target;
+  std::optional<std::string> target;  ///< The requested target, or the target of the preset.
   Node preprocess;
   std::optional<std::string> input_model_path, output_model_path;
   bool compat = false;
@@ -178,8 +184,15 @@ struct Settings {
   bool fits_gates() const {
     return inserts_qdq() && simulates_dpu() && npu.convert_sigmoid_to_hard_sigmoid && tool.fit_gates.value_or(!compat);
   }
+  /// Returns whether the user named the target; otherwise the preset did.
+  bool asks_for_target() const { return target && is_users(origin_of("target")); }
+  /// Returns whether the preset's target set this setting, so that it must not make a run fail.
+  bool is_of_default_target(const std::string& name) const { return config::is_of_default_target(*this, name); }
+  /// Returns whether remedies may leave nodes in float that the target's compiler refuses.
+  bool allows_float() const { return tool.allow_float.value_or(false); }
   /// `format` is channel_scales, 16_bits or float_nodes.
   bool may_rescue_with(const std::string& format) const {
+    if (format == "float_nodes" && allows_float()) return true;
     return !tool.rescue || std::find(tool.rescue->begin(), tool.rescue->end(), format) != tool.rescue->end();
   }
   /// Returns whether mixed precision or fine-tuning works on the plan.

@@ -6,6 +6,7 @@
 
 #include "base/parse_text.h"
 #include "base/stopwatch.h"
+#include "config/quant_config.h"
 #include "metrics/metric_table.h"
 
 namespace quarkq::tuning {
@@ -84,6 +85,8 @@ double worst_cosine(const QuantizeReport& report) {
 
 Result<Judge> Judge::make(const TuneRequest& request) {
   Judge judge(request);
+  const Result<config::QuantConfig> asked = config::load_config(request.config, request.settings);
+  judge.allows_float_ = asked.ok() && asked.value().tool.allow_float.value_or(false);
   const MetricRequest& metric = request.metric;
   const bool has_command = !metric.command.empty(), has_function = static_cast<bool>(metric.function);
   const size_t count = metric.names.size() + (has_command ? 1 : 0) + (has_function ? 1 : 0);
@@ -150,10 +153,7 @@ Result<Trial> Judge::try_settings(const std::vector<std::string>& settings, cons
   trial.cosine = worst_cosine(report);
   trial.bytes = report.output_bytes;
   if (report.rescue) trial.wide_macs = std::max(report.rescue->float_macs, report.rescue->macs_in_16_bits);
-  if (report.target) {
-    trial.nodes = report.target->counts.total, trial.npu_nodes = report.target->counts.npu;
-    trial.subgraphs = report.target->counts.regions;
-  }
+  trial.deployable = report.deployable;
   QQ_TRY(trial.value, value_of(model, keep_going));
   trial.seconds = watch.seconds();
   return trial;

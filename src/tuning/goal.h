@@ -50,6 +50,14 @@ class Judge {
   const Scale& scale() const { return scale_; }
   /// Returns whether the metric compares with the float model, so that the float model itself has no value.
   bool compares() const { return compares_; }
+  /// Returns whether the target refuses the result of the trial, and the user does not allow that.
+  bool refuses(const Trial& trial) const {
+    return !allows_float_ && trial.deployable && trial.deployable->holds == Deployability::Holds::kNo;
+  }
+  /// Returns whether `a` is preferred to `b`: what the target accepts first, then by the metric.
+  bool is_better(const Trial& a, const Trial& b) const {
+    return refuses(a) == refuses(b) ? scale_.is_better(a.value, b.value) : refuses(b);
+  }
 
   using KeepGoing = std::function<bool(const Progress&)>;
   Result<double> value_of(const std::string& model, const KeepGoing& keep_going) const;
@@ -63,6 +71,7 @@ class Judge {
   TuneRequest request_;
   Scale scale_;
   bool compares_ = false;
+  bool allows_float_ = false;  ///< The setting quarkq.allow_float.
 };
 
 /// The effect of single layers on the outputs, and the most harmful blocks.

@@ -277,8 +277,6 @@ namespace {
 
 using pipeline::Json;
 
-Json count(const std::optional<size_t>& value) { return value ? Json(*value) : Json(nullptr); }
-
 std::optional<size_t> count_of(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_number_unsigned() ? std::optional(found->get<size_t>()) : std::nullopt;
@@ -294,6 +292,17 @@ double number_of(const Json& json, const char* key) {
   return found != json.end() && found->is_number() ? found->get<double>() : std::nan("");
 }
 
+/// The inverse of pipeline::deployable_json().
+Deployability deployability_of(const Json& json) {
+  const auto row = std::ranges::find(kHoldsNames, text_of(json, "holds"));
+  Deployability found{text_of(json, "target"), Deployability::Holds::kUnknown, text_of(json, "why"),
+                      text_of(json, "remedy")};
+  if (row != kHoldsNames.end()) found.holds = static_cast<Deployability::Holds>(row - kHoldsNames.begin());
+  found.placed = count_of(json, "nodes").value_or(0), found.total = count_of(json, "of").value_or(0);
+  found.regions = count_of(json, "regions").value_or(0);
+  return found;
+}
+
 }  // namespace
 
 Json trial_json(const Trial& trial) {
@@ -306,9 +315,7 @@ Json trial_json(const Trial& trial) {
           {"excluded_macs", pipeline::number(trial.excluded_macs)},
           {"wide_macs", pipeline::number(trial.wide_macs)},
           {"bytes", trial.bytes},
-          {"nodes", count(trial.nodes)},
-          {"npu", count(trial.npu_nodes)},
-          {"subgraphs", count(trial.subgraphs)},
+          {"deployable", pipeline::deployable_json(trial.deployable)},
           {"seconds", pipeline::number(trial.seconds)}};
 }
 
@@ -332,8 +339,8 @@ std::optional<Trial> parse_trial(const std::string& text) {
   trial.excluded_macs = number_of(json, "excluded_macs"), trial.wide_macs = number_of(json, "wide_macs"),
   trial.seconds = number_of(json, "seconds");
   trial.bytes = count_of(json, "bytes").value_or(0);
-  trial.nodes = count_of(json, "nodes"), trial.npu_nodes = count_of(json, "npu");
-  trial.subgraphs = count_of(json, "subgraphs");
+  if (const auto found = json.find("deployable"); found != json.end() && found->is_object())
+    trial.deployable = deployability_of(*found);
   return trial.name.empty() ? std::nullopt : std::optional(trial);
 }
 

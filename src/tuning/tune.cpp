@@ -142,9 +142,13 @@ Status Climb::take_step(const Rung& rung) {
   return keep_best(first);
 }
 
+bool Climb::meets_goal(const Trial& trial) const {
+  return !judge_.refuses(trial) && goal_.is_met(trial.value, report_.float_value);
+}
+
 void Climb::end_at_goal(std::vector<Trial>& trials, std::vector<char>& done) const {
   for (size_t i = 0; i < trials.size() && done[i] != 0; ++i) {
-    if (!trials[i].why_not.empty() || !goal_.is_met(trials[i].value, report_.float_value)) continue;
+    if (!trials[i].why_not.empty() || !meets_goal(trials[i])) continue;
     trials.resize(i + 1);
     done.resize(i + 1);
   }
@@ -221,11 +225,11 @@ Status Climb::keep_best(size_t first) {
   for (size_t i = first; i < report_.trials.size(); ++i) {
     const Trial& trial = report_.trials[i];
     if (!trial.why_not.empty()) continue;
-    if (!best_ || judge_.scale().is_better(trial.value, report_.trials[*best_].value)) best_ = i;
+    if (!best_ || judge_.is_better(trial, report_.trials[*best_])) best_ = i;
   }
   if (best_ == before) return Status();
   const Trial& trial = report_.trials[*best_];
-  report_.is_met = goal_.is_met(trial.value, report_.float_value);
+  report_.is_met = meets_goal(trial);
   return store_.copy_model(trial, request_.output_path);
 }
 

@@ -29,6 +29,8 @@ class Climb {
   bool is_late() const { return has_best() && request_.seconds > 0 && watch_.seconds() >= request_.seconds; }
   bool is_over() const { return report_.is_met || report_.is_timed_out; }
   bool has_best() const { return best_.has_value(); }
+  /// Returns whether the target accepts the trial and its value meets the goal.
+  bool meets_goal(const Trial& trial) const;
   Status find_float_value();
   Status take_step(const Rung& rung);
   std::vector<Trial> trials_of(const Rung& rung) const;

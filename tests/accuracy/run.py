@@ -112,7 +112,7 @@ def quantize(network, preset, calib, folder, *more):
     program = os.environ.get("QUARKQ", os.path.join(ROOT, "build", "release", "quarkq"))
     model = model_of(network)
     start = time.monotonic()
-    subprocess.run([program, "quantize", model, "--config", *VARIANTS.get(preset, [preset]), "--calib", calib, "-o", output, "--report", report, "--quiet", *more], check=True)
+    subprocess.run([program, "quantize", model, "--config", *VARIANTS.get(preset, [preset]), "--target", "none", "--calib", calib, "-o", output, "--report", report, "--quiet", *more], check=True)
     seconds = time.monotonic() - start
     with open(report, encoding="utf-8") as file:
         found = json.load(file)

@@ -82,16 +82,16 @@ def statistics_name_their_backend():
     model, calib = shared("models", "resnet8_cifar10.onnx"), shared("golden", "inputs", "resnet8_cifar10", "calib")
     with temp_folder() as folder:
         parts = [os.path.join(folder, f"{i}.stats") for i in range(2)]
-        report = json.loads(quarkq("calibrate", model, "--config", "a8w8", "--calib", calib, "--shard", "0/2", "-o", parts[0], "--backend", "ort", "--json",
+        report = json.loads(quarkq("calibrate", model, "--config", "a8w8", "--target", "none", "--calib", calib, "--shard", "0/2", "-o", parts[0], "--backend", "ort", "--json",
                                    env=with_runtime()).stdout)
         expect_equal([finding["text"] for finding in report["findings"]], [f"calibrated with {CPU}"], "findings")
-        quarkq("calibrate", model, "--config", "a8w8", "--calib", calib, "--shard", "1/2", "-o", parts[1])
+        quarkq("calibrate", model, "--config", "a8w8", "--target", "none", "--calib", calib, "--shard", "1/2", "-o", parts[1])
         mixed = run("merge", *parts, "-o", os.path.join(folder, "all.stats"))
         expect_error(mixed, 4, "quarkq.backend")
-        quarkq("calibrate", model, "--config", "a8w8", "--calib", calib, "--shard", "1/2", "-o", parts[1], "--set", "quarkq.backend=ort", env=with_runtime())
+        quarkq("calibrate", model, "--config", "a8w8", "--target", "none", "--calib", calib, "--shard", "1/2", "-o", parts[1], "--set", "quarkq.backend=ort", env=with_runtime())
         quarkq("merge", *parts, "-o", os.path.join(folder, "all.stats"))
         # Who reads them needs no ONNX Runtime.
-        quarkq("quantize", model, "--config", "a8w8", "--stats", os.path.join(folder, "all.stats"), "-o", os.path.join(folder, "q.onnx"), "--no-verify",
+        quarkq("quantize", model, "--config", "a8w8", "--target", "none", "--stats", os.path.join(folder, "all.stats"), "-o", os.path.join(folder, "q.onnx"), "--no-verify",
                env=without_runtime(folder))
 
 

@@ -50,7 +50,7 @@ def a_shift_out_of_its_limits_is_named():
         expect("adjust_shift_cut" in result.stdout and "allowed is 0 to 16" in result.stdout, f"printed {result.stdout!r}")
         with open(report) as file:
             found = json.load(file)
-        expect_equal(list(found), ["quarkq", "model", "target", "nodes", "quantized_tensors", "violations"], "keys")
+        expect_equal(list(found), ["quarkq", "model", "target", "nodes", "quantized_tensors", "violations", "deployable"], "keys")
         cut = next(row for row in found["violations"] if row["rule"] == "adjust_shift_cut")
         expect_equal(cut["allowed"], [0, 16], "allowed")
         expect(cut["found"] > 16 and cut["remedy"] and cut["tensor"], f"violation {cut}")

@@ -35,7 +35,7 @@ VERBS = {
               {"model": "q.onnx", "sample": "eval/inputs/000.npy", "labels": "eval/labels.csv"}, ["--json={}"]),
     "inspect": ("inspect e.onnx", {"model": "e.onnx", "external data": WEIGHTS}, ["--json={}"]),
     "check": ("check q.onnx --target target.yaml", {"model": "q.onnx", "target": "target.yaml"}, ["--json={}", "--report {}"]),
-    "analyze": ("analyze e.onnx -c s.yaml --calib calib --min-cos 0.5", JOB, ["--json={}", "--write {}"]),
+    "analyze": ("analyze e.onnx -c s.yaml --target none --calib calib --min-cos 0.5", JOB, ["--json={}", "--write {}"]),
     "tune": ("tune e.onnx -c s.yaml --calib calib --eval eval/inputs --labels eval/labels.csv --metric top1", SCORED,
              ["-o {}", "--report {}", "--json={}"]),
     "report": ("report report.json", {"report": "report.json"}, ["-o {}"]),

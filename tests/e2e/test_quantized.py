@@ -28,7 +28,7 @@ def quantized(name, preset):
     """The quantized model, made once for all tests of this file. It is there as a whole or not at all."""
     path = os.path.join(_work.name, f"{name}_{preset}.onnx")
     if not os.path.exists(path):
-        quantize(shared_model(name), path, shared("golden", "inputs", name, "calib"), preset.lower())
+        quantize(shared_model(name), path, shared("golden", "inputs", name, "calib"), preset.lower(), "--target", "none")
     return path
 
 

@@ -120,7 +120,7 @@ class Bench:
         report = self.path("report.json")
         # Without metadata: runs that ask for something else to get the same model are compared.
         result = run("quantize", self.model, "--config", config, "--calib", self.calib, "-o", self.path(output), "--report", report, "--set",
-                     "quarkq.metadata=false", *more)
+                     "quarkq.metadata=false", *([] if "--target" in more else ["--target", "none"]), *more)
         if result.returncode != 0:
             return result, None
         with open(report, encoding="utf-8") as file:

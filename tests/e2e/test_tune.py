@@ -35,7 +35,7 @@ def sensitivity_is_by_depth_and_its_blocks_are_tried():
         bench = Bench(folder, massive_activation())
         held_back = os.path.join(folder, "eval")
         shutil.copytree(bench.calib, held_back)
-        arguments = ["tune", bench.model, "--config", "xint8", "--calib", bench.calib, "--eval", held_back, "--metric", "cosine",
+        arguments = ["tune", bench.model, "--config", "xint8", "--target", "none", "--calib", bench.calib, "--eval", held_back, "--metric", "cosine",
                      "--set", "quarkq.on_collapse=warn", "-o", bench.path("out.onnx")]
         code, report, said = tune(*arguments, "--goal", "value>=0.99", "--max-wide", "0.5", "--max-islands", "1")
         layers = report["sensitivity"]
@@ -247,7 +247,7 @@ def wrong_requests(case):
 @test()
 def plan_says_what_tune_would_do():
     with temp_folder() as folder:
-        arguments = [*COSINE[1:], "-o", os.path.join(folder, "out.onnx")]
+        arguments = [*COSINE[1:], "--target", "none", "-o", os.path.join(folder, "out.onnx")]
         plan = json.loads(quarkq("plan", *arguments, "--json").stdout)
         expect_equal([step["name"] for step in plan["steps"]], ["plain", "rescued", "ranges", "weights", "sensitivity", "wider", "adaround", "blocks"],
                      "steps")
@@ -268,7 +268,7 @@ def a_collapsed_result_is_tuned(config):
         for name in sorted(os.listdir(held_back))[:4]:
             os.remove(os.path.join(held_back, name))
             os.rename(os.path.join(bench.calib, name), os.path.join(bench.calib, "c" + name))
-        arguments = ["tune", bench.model, "--config", config, "--calib", bench.calib, "--eval", held_back, "--metric", "cosine", "-o",
+        arguments = ["tune", bench.model, "--config", config, "--target", "none", "--calib", bench.calib, "--eval", held_back, "--metric", "cosine", "-o",
                      bench.path("out.onnx")]
         code, report, _ = tune(*arguments, "--goal", "value>=0.97")
         expect_equal(code, 0, "exit code")

@@ -47,7 +47,7 @@ def run_case(quarkq, case):
         settings = [word for setting in case.settings for word in ("--set", setting)]
         command = [quarkq, "quantize", case.float_model, "--config", config, "--calib", case.samples, "-o", os.path.join(out, "out.onnx"),
                    "--no-verify", "--no-resume", "--quiet", "--threads", "1", "--isa", "native", *settings]
-        command += ["--compat", "quark-0.13"] if case.compat else []
+        command += ["--compat", "quark-0.13"] if case.compat else ["--target", "none"]
         # Options such as SaveTensorHistFig write below the working directory.
         try:
             run = subprocess.run(command, capture_output=True, cwd=folder, timeout=TIMEOUT_SECONDS)

@@ -57,7 +57,9 @@ inline std::string numbers(size_t count, uint32_t seed, double low = -1, double 
   return "{" + join(parts, ", ") + "}";
 }
 
-inline config::Settings settings_for(const std::string& preset, const std::vector<std::string>& sets = {}) {
+/// Settings of the formats alone: `sets` may name a target, which the preset does not imply here.
+inline config::Settings settings_for(const std::string& preset, std::vector<std::string> sets = {}) {
+  sets.insert(sets.begin(), "target=none");
   const Result<config::QuantConfig> config = config::load_config(preset, sets);
   EXPECT_TRUE(config.ok()) << config.status().message();
   if (!config.ok()) return {};

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "config/targets/target.h"
+#include "pipeline/report/check_target.h"
 #include "quarkq/check.h"
 #include "target_text.h"
 #include "terminal.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct CheckArgs {
   std::string model_path, json, html, min_npu;
+  std::vector<std::string> requirements;
   TargetCheckOptions options{.target = kPositionLimits};
 };
 
@@ -36,6 +38,14 @@ void print_text(const CheckReport& report) {
     say("%s keeps all limits of %s: %zu nodes, %zu quantized tensors\n", report.model_path.c_str(),
         report.target.c_str(), report.nodes, report.quantized_tensors);
   }
+  if (!report.deployable) {
+    print_line("not looked at: what a compiler takes of this model, pass --target NAME (quarkq list targets)");
+    return;
+  }
+  const Deployability& deployable = *report.deployable;
+  print_line(text(deployable));
+  print_line(cat("not looked at: other compilers, and every node and cause (quarkq check --target ", deployable.target,
+                 " ", report.model_path, "); accuracy (quarkq evaluate)"));
 }
 
 Status check_limits(const CheckArgs& args) {
@@ -47,6 +57,7 @@ Status check_limits(const CheckArgs& args) {
   QQ_TRY(const CheckReport report, check(args.model_path, args.options.target));
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
   if (args.json != kStdout) print_text(report);
+  if (!args.requirements.empty()) QQ_RETURN_IF_ERROR(pipeline::check_deployable(report.deployable));
   if (report.violations.empty()) return Status();
   return Status(Code::kNpuLimit,
                 cat(args.model_path, ": ", report.violations.size(),
@@ -74,6 +85,7 @@ Status check_on_target(CheckArgs args) {
   QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
   QQ_RETURN_IF_ERROR(html_file.write(html_page(report)));
   if (args.json != kStdout) print_target_report(report);
+  if (!args.requirements.empty()) QQ_RETURN_IF_ERROR(pipeline::check_deployable(deployability(report)));
   if (report.missed.empty()) return Status();
   return Status(Code::kNpuLimit, cat(args.model_path, ": ", join(report.missed, "; ")));
 }
@@ -96,6 +108,7 @@ Run setup_check(CLI::App& app) {
       ->type_name("SHARE");
   app.add_option("--max-partitions", args->options.max_partitions, "Goal: most regions; exit code 6 above it")
       ->check(CLI::NonNegativeNumber);
+  add_deployable_gate(app, args->requirements);
   app.add_option("--report", args->html, "Also an HTML page with the regions of the graph")->type_name("FILE.html");
   add_json_option(app, args->json);
   return [args] { return args->options.target == kPositionLimits ? check_limits(*args) : check_on_target(*args); };

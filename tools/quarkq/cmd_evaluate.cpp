@@ -14,6 +14,8 @@
 #include "base/isa.h"
 #include "evaluate_metrics.h"
 #include "memory_ceiling.h"
+#include "pipeline/report/check_target.h"
+#include "quarkq/check.h"
 #include "quarkq/evaluate.h"
 #include "run_control.h"
 #include "terminal.h"
@@ -283,11 +285,20 @@ Result<ScoreRequest> score_request(const EvaluateArgs& args) {
   return request;
 }
 
+/// `model` is the quantized side. The target is the one that fits the type of the model.
+Status check_deployable(const std::string& model) {
+  if (!file_exists(model)) return invalid_argument("--require deployable: found ", model, ", allowed is a model");
+  QQ_TRY(const CheckReport report, check(model));
+  return pipeline::check_deployable(report.deployable);
+}
+
 Status run_evaluate(EvaluateArgs& args) {
+  const bool must_deploy = std::erase(args.metric.required, pipeline::kDeployable) > 0;
   if (args.metric.is_asked()) {
     QQ_TRY(ScoreRequest request, score_request(args));
     QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
-    return run_metrics(request, args.metric, args.json);
+    QQ_RETURN_IF_ERROR(run_metrics(request, args.metric, args.json));
+    return must_deploy ? check_deployable(request.results) : Status();
   }
   if (!args.metric.required.empty()) return invalid_argument("--require: needs --metric or --metric-cmd");
   QQ_RETURN_IF_ERROR(assign_places(args));
@@ -301,6 +312,7 @@ Status run_evaluate(EvaluateArgs& args) {
   const bool has_text = args.json != kStdout && args.csv_path != kStdout && args.layers_csv_path != kStdout;
   if (has_text) print_comparison(args, report);
   std::fflush(stdout);
+  if (must_deploy) QQ_RETURN_IF_ERROR(check_deployable(args.folders.quantized_folder));
   return check_required(args, report);
 }
 

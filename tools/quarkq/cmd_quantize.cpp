@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/isa.h"
+#include "config/quant_config.h"
 #include "memory_ceiling.h"
 #include "quantize_summary.h"
 #include "quarkq/quantize.h"
@@ -23,6 +24,13 @@ struct QuantizeArgs {
   bool no_verify = false, no_resume = false, dry_run = false;
 };
 
+/// Fails unless the settings have a target, on which the deployment files depend.
+Status check_has_target(const QuantizeRequest& request) {
+  QQ_TRY(const config::QuantConfig asked, config::load_config(request.config, request.settings));
+  if (asked.target && asked.target != config::kNoTarget) return Status();
+  return invalid_argument("--deploy: found no target; pass --target NAME (quarkq list targets)");
+}
+
 Status run_quantize(QuantizeArgs& args) {
   QQ_RETURN_IF_ERROR(check_has_config(args.request.config, args.request.settings));
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
@@ -34,6 +42,7 @@ Status run_quantize(QuantizeArgs& args) {
   if (!args.on_collapse.empty()) args.request.settings.push_back("--on-collapse=" + args.on_collapse);
   if (args.verify_samples > 0) args.request.settings.push_back(cat("--verify=", args.verify_samples));
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
+  if (!args.deploy.empty()) QQ_RETURN_IF_ERROR(check_has_target(args.request));
   if (args.dry_run) return run_dry(args.request, args.json);
   QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
@@ -45,7 +54,7 @@ Status run_quantize(QuantizeArgs& args) {
   const std::string all = args.report_path.empty() ? "--report FILE.json" : args.report_path;
   print_findings(report.findings, (all + " has them all").c_str());
   std::vector<std::string> deployed;
-  if (!args.deploy.empty()) {
+  if (!args.deploy.empty() && report.target) {
     QQ_TRY(deployed, write_deployment(report.output_path, report.target->target, args.deploy));
   }
   if (prints_text(args.json) && args.report_path != kStdout) print_summary(report, deployed);
@@ -74,7 +83,7 @@ Run setup_quantize(CLI::App& app) {
   app.add_option("--compat", args->compat, "Reproduce a release of the reference, defects included: quark-0.13");
   app.add_option("--require", args->request.requirements,
                  "cos>=X: write nothing and fail (exit code 5) when the cosine of an output is below X on any sample "
-                 "it is compared on")
+                 "it is compared on; deployable: when the target does not accept the result")
       ->type_name("GOAL")
       ->allow_extra_args(false);
   app.add_option("--eval", args->request.eval_folder,
@@ -97,9 +106,8 @@ Run setup_quantize(CLI::App& app) {
       ->type_name("DIR")
       ->excludes(no_resume);
   app.add_option("--deploy", args->deploy,
-                 "With --target: also write provider options, the compiler's configuration and a page about them here")
-      ->type_name("DIR")
-      ->needs(app.get_option("--target"));
+                 "Also write provider options of the target, the compiler's configuration and a page about them here")
+      ->type_name("DIR");
   add_memory_option(app, args->max_memory);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);

@@ -6,6 +6,7 @@
 #include "base/isa.h"
 #include "evaluate_metrics.h"
 #include "memory_ceiling.h"
+#include "pipeline/report/check_target.h"
 #include "quantize_summary.h"
 #include "quarkq/tune.h"
 #include "run_control.h"
@@ -19,6 +20,7 @@ struct TuneArgs {
   TuneRequest request;
   ComputeOptions compute;
   std::string time, json, report_path;
+  std::vector<std::string> requirements;
   bool dry_run = false;
 };
 
@@ -39,7 +41,11 @@ void print_trials(const TuneReport& report) {
       table.add({trial.name, "-", "-", "-", "-", "-", "-", "failed: " + trial.why_not});
       continue;
     }
-    const std::string npu = trial.nodes ? cat(*trial.npu_nodes, "/", *trial.nodes, " in ", *trial.subgraphs) : "-";
+    const auto& placed = trial.deployable;
+    const bool is_refused = placed && placed->holds == Deployability::Holds::kNo;
+    const std::string npu = !placed      ? "-"
+                            : is_refused ? "refused"
+                                         : cat(placed->placed, "/", placed->total, " in ", placed->regions);
     table.add({trial.name, six_digits(trial.value), fixed(trial.cosine, 4), wide_text(trial.wide_macs),
                bytes_text(static_cast<double>(trial.bytes)), npu, fixed(trial.seconds, 1),
                cat(i == report.best  ? "best"
@@ -56,6 +62,7 @@ void print_outcome(const TuneReport& report) {
   const Trial& best = report.trials[report.best];
   const std::string from = report.float_value ? cat(", float ", six_digits(*report.float_value)) : "";
   print_line(cat("best       ", best.name, ": ", report.metric, " ", six_digits(best.value), from));
+  if (best.deployable) print_line(text(*best.deployable));
   if (!report.goal.empty()) print_line(cat("goal       ", report.goal, ": ", report.is_met ? "met" : "not met"));
   print_line(cat("written    ", report.output_path, " in ", fixed(report.seconds, 1), " s"));
   say("settings   %s (quarkq quantize --config makes the same model)\n", report.settings_path.c_str());
@@ -112,6 +119,7 @@ Status run_tune(TuneArgs& args) {
   print_findings(report.findings);
   if (prints_text(args.json) && args.report_path != kStdout) print_outcome(report);
   std::fflush(stdout);
+  if (!args.requirements.empty()) QQ_RETURN_IF_ERROR(pipeline::check_deployable(report.trials[report.best].deployable));
   return check_goal(report);
 }
 
@@ -133,6 +141,7 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
                  "drop<=X, drop<=X% (points of a share, else percent of the float value), value>=X or value<=X; "
                  "without one: the best within the time")
       ->type_name("GOAL");
+  add_deployable_gate(app, args->requirements);
   app.add_option("--set", request.settings, "key=value, stronger than --config; no trial changes it (repeatable)")
       ->allow_extra_args(false);
   add_preprocess_option(app, request.settings);

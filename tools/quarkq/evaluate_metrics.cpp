@@ -122,7 +122,10 @@ void add_scoring_options(CLI::App& app, MetricRequest& request) {
 
 void add_metric_options(CLI::App& app, MetricArgs& args) {
   add_scoring_options(app, args.request);
-  app.add_option("--require", args.required, "Fail (exit 5) unless METRIC>=X or METRIC<=X (repeatable)")
+  app.add_option(
+         "--require", args.required,
+         "Fail (exit 5) unless METRIC>=X or METRIC<=X; deployable: unless the compiler that fits the type of the "
+         "quantized model accepts it (repeatable)")
       ->type_name("GOAL")
       ->allow_extra_args(false);
 }

@@ -197,20 +197,20 @@ void print_input(const InputReport& input) {
                  input.samples == 1 ? " sample)" : " samples)"));
 }
 
-/// "target     x2: runs partly: 53 of 55 nodes on the NPU, 2 regions; not there: 1 x Flatten, 1 x Softmax"
+/// "deployable on x2: yes, 229 of 327 nodes in 17 regions; not there: 1 x Flatten, 1 x Softmax"
 void print_target(const QuantizeReport& report) {
   const TargetReport& target = *report.target;
-  const std::string why = report.target_is_default ? cat(" (what ", report.preset, " is for)") : "";
-  std::string line = cat("target     ", target.target, why, ": ", target_verdict(target));
+  std::string line = text(*report.deployable);
   std::vector<std::string> rest;
   for (const TargetFallback& one : target.fallbacks) rest.push_back(cat(one.count, " x ", one.op));
   if (rest.size() > kShownFallbacks) rest.resize(kShownFallbacks, "");
   if (!rest.empty())
     line += cat("; not there: ", join(rest, ", "), target.fallbacks.size() > rest.size() ? ", ..." : "");
   print_line(line);
-  if (report.target_is_default)
-    print_line(cat("           --target ", target.target, " adapts the model to that compiler"));
   say("           quarkq check --target %s %s\n", target.target.c_str(), target.model_path.c_str());
+  if (report.target_is_default)
+    print_line(cat("           ", target.target, " is the target of ", report.preset,
+                   "; --target NAME chooses another one, --target none turns it off"));
 }
 
 /// Why a result is larger than the float model; empty if it is not.
@@ -230,7 +230,7 @@ void print_summary(const QuantizeReport& report, const std::vector<std::string>&
   print_line(cat("model      ", report.model_path, " (opset ", report.input_opset, ", ", report.nodes_total, " nodes, ",
                  bytes_text(static_cast<double>(report.model_bytes)), ")"));
   const std::string why = report.threads_why.empty() ? "" : cat(" (", report.threads_why, ")");
-  const std::string target = report.target && !report.target_is_default ? " for " + report.target->target : "";
+  const std::string target = report.target ? " for " + report.target->target : "";
   print_line(cat("settings   ", report.preset.empty() ? "file" : report.preset, target, ", ", report.quantizer, ", ",
                  report.threads, report.threads == 1 ? " thread" : " threads", why, ", ", report.isa));
   print_line(cat("calibrated ", report.calibrated_tensors, " activations on ", report.samples, " samples"));

@@ -13,6 +13,7 @@
 #include "config/preprocess.h"
 #include "config/quant_config.h"
 #include "output.h"
+#include "pipeline/report/check_target.h"
 #include "quarkq/quantize.h"
 #include "quarkq/tune.h"
 
@@ -86,10 +87,20 @@ void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::string>(
          "--target", [&settings](const std::string& name) { settings.push_back("--target=" + json_text(name)); },
          "Rewrite the model for this NPU compiler and predict what would run there: a name of `quarkq list targets`, "
-         "or a "
-         "target file")
+         "a target file, or none (default: the target of the preset)")
       ->type_name("NAME|FILE");
+  app.add_flag_callback(
+      "--allow-float", [&settings] { settings.emplace_back("--allow-float=true"); },
+      "Let remedies leave nodes in float even if the target's compiler then refuses the model");
   add_shape_option(app, settings);
+}
+
+void add_deployable_gate(CLI::App& app, std::vector<std::string>& requirements) {
+  app.add_option("--require", requirements,
+                 "deployable: exit code 5 unless the compiler of the target accepts the result")
+      ->check(CLI::IsMember({std::string(pipeline::kDeployable)}))
+      ->allow_extra_args(false)
+      ->type_name("GOAL");
 }
 
 Result<double> share_of(const std::string& option, const std::string& text) {

@@ -51,8 +51,8 @@ struct ComputeOptions {
 };
 void add_compute_options(CLI::App& app, ComputeOptions& options);
 
-// Options of the command line that are settings. They become texts "--flag=value" of `settings`; their position does not
-// matter, and --set overrides them (config/layers.h).
+// Options of the command line that are settings. They become texts "--flag=value" of `settings`; their position does
+// not matter, and --set overrides them (config/layers.h).
 
 /// Adds --preprocess NAME, a recipe for images.
 void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings);
@@ -62,8 +62,10 @@ void add_backend_option(CLI::App& app, std::vector<std::string>& settings);
 
 /// Adds --shape INPUT=1,3,224,224 (repeatable).
 void add_shape_option(CLI::App& app, std::vector<std::string>& settings);
-/// Adds --target NAME|FILE, and --shape.
+/// Adds --target NAME|FILE, --allow-float and --shape.
 void add_target_options(CLI::App& app, std::vector<std::string>& settings);
+/// Adds --require deployable, for pipeline::check_deployable().
+void add_deployable_gate(CLI::App& app, std::vector<std::string>& requirements);
 /// Adds --max-wide and --max-islands.
 void add_island_options(CLI::App& app, std::vector<std::string>& settings);
 /// Parses a share: "95%", "95" and "0.95" are equal. Messages name the option.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/report/check_target.h"
 
+#include <algorithm>
 #include <cstdio>
 
-#include "config/preset.h"
+#include "base/strings.h"
 #include "config/targets/target.h"
 #include "onnx_io/infer.h"
 #include "pipeline/report/json.h"
@@ -60,6 +61,61 @@ Result<TargetReport> check_target_bytes(const std::string& bytes, const std::str
                                         const TargetCheckOptions& options) {
   const std::optional<std::string> given = bytes;
   return judge({name, given}, options);
+}
+
+// Summary of a report in one sentence.
+
+namespace {
+
+/// Returns "Softmax prob and 2 more"; empty for a finding about the whole model.
+std::string places_text(const TargetFinding& finding, const TargetReport& report) {
+  if (finding.nodes.empty()) return "";
+  const std::string& first = finding.nodes.front();
+  const auto node = std::ranges::find(report.nodes, first, &TargetNode::name);
+  const std::string more = finding.count > 1 ? cat(" and ", finding.count - 1, " more") : "";
+  return cat(node == report.nodes.end() ? "" : node->op + " ", first, more);
+}
+
+/// Describes the effect of the finding, its cause and the places.
+std::string cause_text(const TargetFinding& finding, const TargetReport& report) {
+  const TargetReason& reason = finding.reason;
+  const config::RuleInfo* rule = config::find_rule(reason.rule);
+  const std::string effect = reason.effect == TargetEffect::kCrash ? "the compiler aborts"
+                             : reason.effect == TargetEffect::kNothingPlaced
+                                 ? cat("the compiler places no node on the ", report.label)
+                                 : cat("the ", report.label, " gives wrong results");
+  const std::string places = places_text(finding, report);
+  return cat(effect, ": ", rule == nullptr ? cat("the model is of type ", report.model_type) : rule->summary, " (",
+             reason.rule, places.empty() ? "" : ": " + places, ")");
+}
+
+}  // namespace
+
+Deployability deployability(const TargetReport& report) {
+  using Holds = Deployability::Holds;
+  const TargetCounts& counts = report.counts;
+  Deployability found{report.target, Holds::kYes, "", "", counts.npu, counts.total, counts.regions};
+  const auto refusal = std::ranges::find_if(
+      report.findings, [](const TargetFinding& finding) { return pipeline::is_refusal(finding.reason.effect); });
+  if (refusal != report.findings.end()) {
+    found.holds = Holds::kNo;
+    found.why = cause_text(*refusal, report);
+    found.remedy = refusal->reason.remedy;
+  } else if (counts.npu == 0 && report.unknown_runs.npu > 0) {
+    found.holds = Holds::kUnknown;
+    found.why = cat("no source states whether its operators run on the ", report.label);
+  } else if (counts.npu == 0) {
+    found.holds = Holds::kNo;
+    found.why = cat("none of its operators runs on the ", report.label);
+  }
+  return found;
+}
+
+std::string text(const Deployability& deployable) {
+  const std::string start = cat("deployable on ", deployable.target, ": ", name(deployable.holds), ", ");
+  if (deployable.holds != Deployability::Holds::kYes) return start + deployable.why;
+  return cat(start, deployable.placed, " of ", deployable.total, " nodes",
+             deployable.regions > 1 ? cat(" in ", deployable.regions, " regions") : "");
 }
 
 // The report of check_target() as JSON. Keys and their order are part of the contract.
@@ -173,37 +229,22 @@ namespace quarkq::pipeline {
 
 namespace {
 
-/// What happens, where, and what to do. What it was seen in is for `quarkq check --target`.
+/// Describes the finding and its remedy. `quarkq check --target` prints the evidence.
 std::string refusal_text(const TargetFinding& finding, const TargetReport& judged) {
-  const TargetReason& reason = finding.reason;
-  const config::RuleInfo* rule = config::find_rule(reason.rule);
-  std::string text = reason.effect == TargetEffect::kCrash ? "the compiler aborts"
-                     : reason.effect == TargetEffect::kNothingPlaced
-                         ? cat("the compiler places no node on the ", judged.label)
-                         : cat("the ", judged.label, " gives wrong results");
-  text += cat(": ", rule == nullptr ? cat("the model is of type ", judged.model_type) : rule->summary, " (",
-              reason.rule, ")");
-  if (finding.count > 1) text += cat(", ", finding.count, " places");
-  return reason.remedy_text.empty() ? text : cat(text, "; ", reason.remedy_text);
-}
-
-/// The one that was asked for, else that of the preset, else none.
-std::string target_to_judge(const config::Settings& settings) {
-  if (settings.target) return *settings.target;
-  const Result<config::PresetInfo> preset = config::find_preset(settings.preset);
-  return preset.ok() && settings.inserts_qdq() ? preset.value().compiler : "";
+  const std::string text = cause_text(finding, judged);
+  return finding.reason.remedy_text.empty() ? text : cat(text, "; ", finding.reason.remedy_text);
 }
 
 }  // namespace
 
 Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const std::string& path,
                                                  const config::Settings& settings, Diagnostics& diagnostics) {
-  const std::string name = target_to_judge(settings);
-  if (name.empty()) return std::optional<TargetReport>();
-  QQ_TRY(const config::Target target, config::load_target(name));
+  const bool is_judged = settings.target && (settings.asks_for_target() || settings.inserts_qdq());
+  if (!is_judged) return std::optional<TargetReport>();
+  QQ_TRY(const config::Target target, config::load_target(*settings.target));
   QQ_TRY(TargetReport judged, targets::assess(result, target).context(path));
   judged.model_path = path;
-  if (!settings.target) return std::optional(std::move(judged));  // nobody asked: no warnings
+  if (!settings.asks_for_target()) return std::optional(std::move(judged));  // the verdict states it
   for (const TargetFinding& finding : judged.findings) {
     const TargetEffect effect = finding.reason.effect;
     const std::string subject = finding.nodes.empty() ? judged.target : finding.nodes.front();
@@ -214,6 +255,12 @@ Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const 
     }
   }
   return std::optional(std::move(judged));
+}
+
+Status check_deployable(const std::optional<Deployability>& deployable) {
+  if (!deployable) return quality_gate("--require ", kDeployable, ": there is no target; pass --target NAME");
+  if (deployable->holds == Deployability::Holds::kYes) return Status();
+  return quality_gate("--require ", kDeployable, ": ", text(*deployable));
 }
 
 }  // namespace quarkq::pipeline

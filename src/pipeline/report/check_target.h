@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/diagnostics.h"
 #include "config/settings.h"
@@ -12,10 +13,22 @@
 
 namespace quarkq::pipeline {
 
-/// Predicts the placement of `result`, to be written to `path`, for settings.target, otherwise for the compiler of the
-/// preset. Returns nullopt if neither is set. Reports if the requested compiler aborts, keeps everything on the CPU or
-/// computes wrong results; the model is still written.
+/// Predicts the placement of `result`, to be written to `path`, on settings.target. Returns nullopt without a target,
+/// and if the target is the preset's but the result has no Q/DQ. Reports if a requested compiler aborts, keeps
+/// everything on the CPU or computes wrong results; the model is still written.
 Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const std::string& path,
                                                  const config::Settings& settings, Diagnostics& diagnostics);
+
+/// Returns whether the compiler refuses a model with this effect, or computes wrong results.
+inline bool is_refusal(TargetEffect effect) {
+  return effect == TargetEffect::kCrash || effect == TargetEffect::kNothingPlaced ||
+         effect == TargetEffect::kWrongResults;
+}
+
+/// The requirement (--require) that the target accepts the result.
+inline constexpr std::string_view kDeployable = "deployable";
+
+/// Fails with kQualityGate unless a target accepts the model, or if there is no target.
+Status check_deployable(const std::optional<Deployability>& deployable);
 
 }  // namespace quarkq::pipeline

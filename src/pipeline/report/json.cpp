@@ -37,6 +37,17 @@ Json target_json(const TargetReport& target) {
           {"mac_share", number(counts.mac_share)}};
 }
 
+Json deployable_json(const std::optional<Deployability>& deployable) {
+  if (!deployable) return nullptr;
+  return {{"target", deployable->target},
+          {"holds", name(deployable->holds)},
+          {"why", deployable->why},
+          {"remedy", deployable->remedy.empty() ? Json(nullptr) : Json(deployable->remedy)},
+          {"nodes", deployable->placed},
+          {"of", deployable->total},
+          {"regions", deployable->regions}};
+}
+
 Json operators_json(const std::map<std::string, OperatorCount>& operators) {
   Json all = Json::object();
   for (const auto& [op, count] : operators) all[op] = {{"total", count.total}, {"quantized", count.quantized}};

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ Json agreement_json(const Agreement& agreement);
 
 /// Returns the predicted placement of a result, without its nodes.
 Json target_json(const TargetReport& target);
+
+/// Returns null if there is no prediction.
+Json deployable_json(const std::optional<Deployability>& deployable);
 
 /// Returns the number of nodes and of quantized nodes per operator.
 Json operators_json(const std::map<std::string, OperatorCount>& operators);

@@ -148,6 +148,7 @@ std::string to_json(const QuantizeReport& report) {
   json["nothing_to_quantize"] = report.nothing_to_quantize;
   json["target"] = report.target ? pipeline::target_json(*report.target) : Json(nullptr);
   if (report.target) json["target"]["asked"] = !report.target_is_default;
+  json["deployable"] = pipeline::deployable_json(report.deployable);
   json["tail"] = path_json(report.tail_path);
   json["rescue"] = report.rescue ? rescue_json(*report.rescue) : Json(nullptr);
   json["outputs"] = Json::array();

@@ -13,6 +13,7 @@
 #include "compare/output_kinds.h"
 #include "config/layers.h"
 #include "config/preset.h"
+#include "config/targets/target.h"
 
 namespace quarkq {
 
@@ -90,6 +91,37 @@ std::string tuned_preset(const std::string& preset) {
   return is_there ? wanted : "";
 }
 
+/// Settings that cure what makes a compiler refuse a model, by the id of the remedy.
+constexpr struct {
+  std::string_view remedy, config, set;
+} kCures[] = {
+    {"cut-tail", "", "legalize.tail=cut"},
+    {"explicit-conv-attributes", "", "legalize.explicit_conv_attributes=true"},
+    {"int8-bias", "", "Int32Bias=false"},
+    {"one-scale-per-tensor", "", "per_channel=false"},
+    {"power-of-two-scales", "XINT8", ""},
+    {"prelu-to-leaky-relu", "", "legalize.prelu_to_leaky_relu=true"},
+    {"qdq-in-ai-onnx", "", "legalize.qdq_in_ai_onnx=true"},
+};
+
+/// The command that makes the target accept the model if settings can, otherwise what its author can do.
+std::string cure(const QuantizeReport& report, const QuantizeRequest& request, const config::Settings& settings) {
+  const Deployability& deployable = *report.deployable;
+  const auto row = std::ranges::find(kCures, deployable.remedy, [](const auto& one) { return one.remedy; });
+  const bool is_set =
+      row != std::end(kCures) && std::ranges::any_of(request.settings, [&](const std::string& setting) {
+        return !row->set.empty() && config::setting_of(setting).key == config::setting_of(std::string(row->set)).key;
+      });
+  if (row != std::end(kCures) && !is_set) {
+    const std::string text =
+        command("quantize", request, settings, row->config.empty() ? request.config : std::string(row->config));
+    return row->set.empty() ? text : cat(text, " --set ", row->set);
+  }
+  const config::RemedyInfo* remedy = config::find_remedy(deployable.remedy);
+  const std::string check = cat("quarkq check --target ", deployable.target, " ", argument(report.output_path));
+  return remedy == nullptr ? check : cat(remedy->text, " (", check, ")");
+}
+
 std::string next_step(const QuantizeReport& report, const QuantizeRequest& request, const config::Settings& settings,
                       Grade grade) {
   if (grade == Grade::kGood) {
@@ -104,13 +136,13 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
   const bool may_train = report.tuned_layers.empty() && (report.samples == 0 || report.samples >= kUsualSamples);
   const std::string tuned = may_train ? tuned_preset(settings.preset) : "";
   if (report.causes.empty() && !tuned.empty()) return command("quantize", request, settings, tuned);
-  return command("analyze", request, settings, request.config) + " --min-cos 0.98 --write better.yaml";
+  const std::string analyze = command("analyze", request, settings, request.config);
+  return settings.may_rescue_with("float_nodes") ? analyze + " --min-cos 0.98 --write better.yaml" : analyze;
 }
 
-}  // namespace
-
-std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
-                             const config::Settings& settings, double collapse) {
+/// The verdict on the outputs alone.
+std::optional<Verdict> judge_outputs(const QuantizeReport& report, const QuantizeRequest& request,
+                                     const config::Settings& settings, double collapse) {
   double worst = 1, mean = 1, choices = 1;
   size_t not_finite = 0;
   bool has_cosine = false;
@@ -153,6 +185,18 @@ std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest
   if (!(worst >= good_worst)) return graded(Grade::kFair, below("worst", worst, good_worst));
   if (!has_cosine) return graded(Grade::kGood, same);
   return graded(Grade::kGood, cat("mean cosine ", digits(mean), ", worst ", digits(worst)));
+}
+
+}  // namespace
+
+std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
+                             const config::Settings& settings, double collapse) {
+  const std::optional<Verdict> outputs = judge_outputs(report, request, settings, collapse);
+  if (!report.deployable || report.deployable->holds != Deployability::Holds::kNo) return outputs;
+  const std::string also =
+      outputs ? cat(" (its outputs are ", grade_name(outputs->grade), ": ", outputs->why, ")") : std::string();
+  return Verdict{Grade::kPoor, cat("not deployable on ", report.deployable->target, ": ", report.deployable->why, also),
+                 cure(report, request, settings)};
 }
 
 }  // namespace pipeline

@@ -10,7 +10,8 @@
 namespace quarkq::pipeline {
 
 /// Judges the worst sample and the mean of all outputs that are not almost zero. `collapse` is the cosine below which
-/// an output counts as broken. Returns nullopt if no output can be judged.
+/// an output counts as broken. A result that its target refuses is poor (`report.deployable`). Returns nullopt if no
+/// output can be judged.
 std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
                              const config::Settings& settings, double collapse);
 

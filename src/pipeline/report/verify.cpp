@@ -12,6 +12,7 @@
 #include "compare/run_models.h"
 #include "compare/tensors.h"
 #include "exec/session.h"
+#include "pipeline/report/check_target.h"
 #include "pipeline/report/details.h"
 #include "pipeline/run/pass_runner.h"
 #include "plan/stage.h"
@@ -123,11 +124,11 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
   constexpr std::string_view kCosine = "cos>=";
   std::optional<double> most;
   for (const std::string& text : requirements) {
-    if (text.starts_with("metric>=")) continue;
+    if (text.starts_with("metric>=") || text == kDeployable) continue;
     const std::optional<double> value =
         text.starts_with(kCosine) ? parse_finite(std::string_view(text).substr(kCosine.size())) : std::nullopt;
     if (!value || !(*value >= -1 && *value <= 1)) {
-      return invalid_argument("--require ", text, ": allowed is cos>=X with X from -1 to 1");
+      return invalid_argument("--require ", text, ": allowed are cos>=X with X from -1 to 1, and ", kDeployable);
     }
     most = std::max(most.value_or(*value), *value);
   }

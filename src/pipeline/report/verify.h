@@ -23,7 +23,7 @@ struct FloatModels {
 };
 
 /// Returns the smallest cosine required by "cos>=X" texts, or nullopt if there is none. "metric>=X" is left to
-/// required_metric().
+/// required_metric(), and kDeployable to check_deployable().
 Result<std::optional<double>> required_cosine(const std::vector<std::string>& requirements);
 
 /// Samples and limits for judging a result. The worst sample of each output counts.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/file_system.h"
@@ -14,6 +15,7 @@
 #include "config/load.h"
 #include "config/print.h"
 #include "ir/traversal.h"
+#include "pipeline/report/check_target.h"
 #include "pipeline/report/verify.h"
 #include "pipeline/rescue/remedies.h"
 #include "pipeline/rescue/search.h"
@@ -50,8 +52,41 @@ Status write_again(Run& run, const Rescued& rescued) {
   return check_written(run);
 }
 
-/// What brings the outputs closer: other rounding first, then another float model, then other formats.
-Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs) {
+using RuleNames = std::set<std::string>;
+
+/// Returns whether the target places the model nearly whole: 9 of 10 nodes, in few regions.
+bool is_placed_whole(const TargetCounts& counts) {
+  constexpr double kLeastShare = 0.9;
+  constexpr size_t kMostRegions = 4;
+  return counts.npu_share() >= kLeastShare && counts.regions <= kMostRegions;
+}
+
+/// Rules by which the target refuses a result, and "in-parts" if much of it stays on the CPU. Empty without a target,
+/// and if the user allows what it refuses.
+RuleNames refusals_of(const ir::Model& result, const config::Settings& settings) {
+  RuleNames rules;
+  if (settings.allows_float()) return rules;
+  Diagnostics ignored;
+  const Result<std::optional<TargetReport>> judged = judge_target(result, "", settings, ignored);
+  if (!judged.ok() || !judged.value()) return rules;
+  for (const TargetFinding& finding : judged.value()->findings)
+    if (is_refusal(finding.reason.effect)) rules.insert(finding.reason.rule);
+  if (!is_placed_whole(judged.value()->counts)) rules.insert("in-parts");
+  return rules;
+}
+
+/// Returns the refusals of a plan that is not written yet. A plan that cannot be written is refused.
+RuleNames refusals_of(const RunState& planned) {
+  if (!planned.settings.target) return {};
+  RunState written = trial_of(planned);
+  std::vector<PassTime> times;
+  if (const Status status = write_plan(written, times, {}); !status.ok()) return {status.message()};
+  return refusals_of(written.model, written.settings);
+}
+
+/// What brings the outputs closer: other rounding first, then another float model, then other formats. Another float
+/// model must not be refused by the target for other reasons than `refused`, the reasons for the plain result.
+Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs, const RuleNames& refused) {
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
   if (!run.is_poor || (rounded && is_enough(rounded->report.after, run.state.settings))) return rounded;
@@ -80,7 +115,7 @@ Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs) {
   };
   for (const FloatRemedy& remedy : float_remedies()) {
     QQ_TRY(std::optional<Trial> trial, try_remedy(remedy, run.state, again, run.options()));
-    if (!trial || !keeps(*trial)) continue;
+    if (!trial || !std::ranges::includes(refused, refusals_of(trial->state)) || !keeps(*trial)) continue;
     run.state = std::move(trial->state);
     inputs.applied.push_back(&remedy);
     now = trial->outputs;
@@ -94,14 +129,14 @@ Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs) {
 }
 
 /// The search as one phase of the run, which counts its trials.
-Result<std::optional<Rescued>> find_rescue(Run& run, const RescueInputs& inputs) {
+Result<std::optional<Rescued>> find_rescue(Run& run, const RescueInputs& inputs, const RuleNames& refused) {
   run.phase = "rescue";
   run.trials = 0;
   run.most_trials = kMostRoundingTrials;
   if (run.is_poor)
     run.most_trials +=
         float_remedies().size() * kMostRoundingTrials + most_format_trials(run.state.calibrated->graph.order().size());
-  Result<std::optional<Rescued>> found = search_rescue(run, inputs);
+  Result<std::optional<Rescued>> found = search_rescue(run, inputs, refused);
   run.most_trials = 0;
   return found;
 }
@@ -194,7 +229,8 @@ Result<bool> rescue(Run& run, const ir::Model& original, const compare::Expected
   QQ_TRY(const Judges judges, make_judges(run, original, known));
   QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(run.state.model, run.state.diagnostics));
   QQ_TRY(const Agreement before, compare::worst_agreement(outputs));
-  QQ_TRY(const std::optional<Rescued> rescued, find_rescue(run, inputs_of(run, judges, before)));
+  QQ_TRY(const std::optional<Rescued> rescued,
+         find_rescue(run, inputs_of(run, judges, before), refusals_of(run.state.model, run.state.settings)));
   run.state.tuning.rounded.reset();
   run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
   if (!rescued) return false;
@@ -236,7 +272,8 @@ Status remedy_before_tuning(Run& run, const ir::Model& original) {
             .report = run.report,
             .loaded = run.loaded,
             .is_poor = true};
-  QQ_TRY(const std::optional<Rescued> found, find_rescue(plain, inputs_of(plain, judges.value(), before)));
+  QQ_TRY(const std::optional<Rescued> found,
+         find_rescue(plain, inputs_of(plain, judges.value(), before), refusals_of(plain.state)));
   untuned.tuning.rounded.reset();
   const std::optional<Rescued> rescued = found ? std::optional(without_rounding(*found)) : std::nullopt;
   const bool has_changed = rescued && !(rescued->remedies.empty() && rescued->report.float_changes.empty());

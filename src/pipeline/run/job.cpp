@@ -128,7 +128,9 @@ Result<Job> open_job(const ModelFile& given, const AskedSettings& request, exec:
   QQ_RETURN_IF_ERROR(run_listed(passes.before, {model, environment, diagnostics}).context(model_path));
   QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
   config::validate(settings, config::Asked::kByUser, diagnostics);
-  QQ_RETURN_IF_ERROR(pin_shapes(model, settings.legalize, diagnostics).context(model_path));
+  config::LegalizeBlock pinned = settings.legalize;
+  if (settings.is_of_default_target("legalize.batch")) pinned.batch.reset();  // pin_default_batch()
+  QQ_RETURN_IF_ERROR(pin_shapes(model, pinned, diagnostics).context(model_path));
   const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + loaded.external_bytes;
   std::optional<ir::Model> tail = cut_tail(model, settings, diagnostics);
   return Job{std::move(model), std::move(settings), std::move(environment), bytes, file.requantizes, std::move(tail)};
@@ -160,6 +162,7 @@ Result<config::QuantConfig> load_sample_settings(const AskedSettings& request, e
   QQ_TRY(config::QuantConfig asked, config::load_config(request.config, all));
   QQ_RETURN_IF_ERROR(use_backend(asked, environment));
   QQ_RETURN_IF_ERROR(use_user_operators(asked, environment));
+  if (config::is_of_default_target(asked, "legalize.batch")) asked.legalize.batch.reset();
   return asked;
 }
 
@@ -199,6 +202,27 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
   SampleSource limited = source;
   if (options.limit > 0) limited.count = std::min(limited.count, options.limit);
   return calib::make_callback_reader(calib::input_specs(graph), std::move(limited));
+}
+
+Status pin_default_batch(Job& job, const SampleSource& source, const std::string& folder, Diagnostics& diagnostics) {
+  if (!job.settings.is_of_default_target("legalize.batch")) return Status();
+  config::LegalizeBlock batch;
+  batch.batch = job.settings.legalize.batch;
+  ir::Model pinned = job.model;
+  Diagnostics notes;
+  QQ_RETURN_IF_ERROR(pin_shapes(pinned, batch, notes));
+  if (source || !is_random_data(source, folder, job.settings)) {
+    const ir::Model whole = std::exchange(job.model, pinned);
+    const Result<std::unique_ptr<calib::DataReader>> samples = open_samples(source, folder, job);
+    const bool fits = samples.ok() && (samples.value() == nullptr || samples.value()->read(0).ok());
+    if (!fits) {
+      job.model = whole;
+      return Status();
+    }
+  }
+  job.model = std::move(pinned);
+  diagnostics.add(notes);
+  return Status();
 }
 
 void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics) {

@@ -98,6 +98,10 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
 /// Adds the notes of the reader as findings.
 void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics);
 
+/// Fixes the batch as the target of the preset requires (legalize.batch), unless the samples have another one. If the
+/// user named the target, open_job() has done so.
+Status pin_default_batch(Job& job, const SampleSource& source, const std::string& folder, Diagnostics& diagnostics);
+
 /// Returns whether open_samples() creates random data.
 bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings);
 

@@ -7,6 +7,7 @@
 #include "base/stopwatch.h"
 #include "config/print.h"
 #include "config/quant_config.h"
+#include "config/resolve.h"
 #include "exec/environment.h"
 #include "ir/graph_analysis.h"
 #include "pipeline/report/json.h"
@@ -306,6 +307,12 @@ std::string to_json(const AnalyzeReport& report) {
 Result<std::string> settings_file(const AnalyzeRequest& request, const AnalyzeReport& report,
                                   const std::string& data_type) {
   QQ_TRY(config::QuantConfig asked, config::load_config(request.config, request.settings));
+  Diagnostics ignored;
+  const Result<config::Settings> settings = config::resolve(asked, config::ModelFacts{}, ignored);
+  if (data_type.empty() && settings.ok() && !settings.value().may_rescue_with("float_nodes")) {
+    return invalid_argument("--write: the target ", asked.target.value_or(""),
+                            " accepts no float nodes; pass --allow-float, --target none or --type");
+  }
   std::vector<config::Selector> layers;
   for (const std::string& name : report.leave_out) layers.push_back(selector_of(name));
   std::string does = "are left float";

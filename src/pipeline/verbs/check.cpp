@@ -2,15 +2,21 @@
 #include "quarkq/check.h"
 
 #include <tuple>
+#include <utility>
 
 #include "base/strings.h"
 #include "config/load.h"
+#include "config/preset.h"
 #include "config/resolve.h"
+#include "config/targets/target.h"
+#include "onnx_io/infer.h"
 #include "pipeline/report/details.h"
 #include "pipeline/run/job.h"
 #include "planning/constrain/npu_limits.h"
 #include "qdq/import/lift.h"
 #include "quarkq/status.h"
+#include "targets/assess.h"
+#include "targets/quantized_view.h"
 
 namespace quarkq {
 namespace {
@@ -39,7 +45,7 @@ Result<config::Settings> settings_of(const std::string& target) {
 Result<CheckReport> pipeline::check_limits(const ir::Model& model, const std::string& path, const std::string& target) {
   QQ_TRY(const config::Settings settings, settings_of(target));
   QQ_TRY(const qdq::LiftedModel found, qdq::lift(model).context(path));
-  CheckReport report{path, target, found.model.graph.order().size(), found.plan.slots().size(), {}};
+  CheckReport report{path, target, found.model.graph.order().size(), found.plan.slots().size(), {}, {}};
   for (planning::NpuFinding& finding : planning::npu_findings(found.model.graph, found.plan, settings)) {
     LimitViolation violation{std::move(finding.rule),
                              std::move(finding.node),
@@ -58,13 +64,26 @@ Result<CheckReport> pipeline::check_limits(const ir::Model& model, const std::st
 
 namespace {
 
+/// Predicts the placement for the target of the preset that writes models of this type: x1 for xint8.
+Result<std::optional<Deployability>> on_fitting_target(ir::Model model) {
+  Diagnostics ignored;
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
+  QQ_TRY(const targets::QuantizedView view, targets::view_of(model));
+  const Result<config::PresetInfo> preset = config::find_preset(targets::type_of_model(view));
+  if (!preset.ok() || preset.value().compiler.empty()) return std::optional<Deployability>();
+  QQ_TRY(const config::Target target, config::load_target(preset.value().compiler));
+  QQ_TRY(const TargetReport report, targets::assess(model, target));
+  return std::optional(deployability(report));
+}
+
 Result<CheckReport> check_file(const pipeline::ModelFile& file, const std::string& target) {
   QQ_RETURN_IF_ERROR(settings_of(target).status());
-  QQ_TRY(const ir::Model model, pipeline::load_model(file));
+  QQ_TRY(ir::Model model, pipeline::load_model(file));
   QQ_TRY(CheckReport report, pipeline::check_limits(model, file.path, target));
   if (report.quantized_tensors == 0) {
     return invalid_argument(file.path, ": has no quantized tensors to check; pass a model written by quarkq quantize");
   }
+  QQ_TRY(report.deployable, on_fitting_target(std::move(model)).context(file.path));
   return report;
 }
 
@@ -92,6 +111,7 @@ pipeline::Json pipeline::limits_json(const CheckReport& report) {
     row["remedy"] = one.remedy;
     json["violations"].push_back(std::move(row));
   }
+  json["deployable"] = deployable_json(report.deployable);
   return json;
 }
 

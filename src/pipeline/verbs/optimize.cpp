@@ -48,6 +48,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   if (!config::selects_mode(request.config, settings)) settings.emplace_back("quant_config={}");
   QQ_TRY(pipeline::Job job,
          pipeline::open_job(request.model_path, {request.config, settings}, environment, state.diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::pin_default_batch(job, {}, request.calib_folder, state.diagnostics));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
   if (samples.opened != nullptr) QQ_RETURN_IF_ERROR(samples.opened->read(0).status());  // no later step reports it

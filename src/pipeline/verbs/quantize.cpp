@@ -80,6 +80,17 @@ Result<ir::Model> run_pipeline(pipeline::Run& run) {
   return original;
 }
 
+/// Fills in the prediction for the target.
+Status predict_placement(pipeline::Run& run) {
+  pipeline::RunState& state = run.state;
+  QuantizeReport& report = run.report;
+  QQ_TRY(report.target, pipeline::judge_target(state.model, report.output_path, state.settings, state.diagnostics));
+  if (!report.target) return Status();
+  report.target_is_default = !state.settings.asks_for_target();
+  report.deployable = deployability(*report.target);
+  return Status();
+}
+
 /// Compares the written model with the float model, and runs the checker.
 Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
   const Stopwatch watch;
@@ -106,6 +117,7 @@ Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
     }
   }
   if (run.report.compared_samples > 0) run.report.compared_folder = run.source.evaluation_folder;
+  QQ_RETURN_IF_ERROR(predict_placement(run));
   run.report.verdict = pipeline::judge(run.report, run.request, run.state.settings, judgement.collapse);
   if (on_collapse == "fail") QQ_RETURN_IF_ERROR(pipeline::check_not_collapsed(judgement, run.report));
   QQ_RETURN_IF_ERROR(pipeline::check_required(judgement, run.report));
@@ -251,7 +263,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, report.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(const pipeline::Job job, open_checked(request, file, environment, state.diagnostics));
+  QQ_TRY(pipeline::Job job, open_checked(request, file, environment, state.diagnostics));
   describe(job, report);
   const ir::Model& loaded = job.model;
   QQ_TRY(pipeline::Source source,
@@ -282,8 +294,9 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
   }
   QQ_RETURN_IF_ERROR(pipeline::evaluate_result(run));
   QQ_RETURN_IF_ERROR(report_plan(run, floats.calibrated));
-  QQ_TRY(report.target, pipeline::judge_target(state.model, report.output_path, state.settings, state.diagnostics));
-  report.target_is_default = report.target && !state.settings.target;
+  if (!request.verify || report.nothing_to_quantize) QQ_RETURN_IF_ERROR(predict_placement(run));
+  if (std::ranges::find(request.requirements, pipeline::kDeployable) != request.requirements.end())
+    QQ_RETURN_IF_ERROR(pipeline::check_deployable(report.deployable));
   QQ_TRY(report.tail_path, pipeline::save_tail(job, report.output_path));
   if (!report.nothing_to_quantize) pipeline::write_metadata(state, state.model);
   QQ_RETURN_IF_ERROR(check_interface(run, original.value(), report.nothing_to_quantize));

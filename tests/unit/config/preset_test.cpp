@@ -28,8 +28,9 @@ TEST(PresetTest, EachEqualsItsGolden) {
     const std::string path = std::string(QUARKQ_SOURCE_DIR) + "/tests/golden/presets/" + preset.name + ".yaml";
     const Result<Node> golden = load_file(path);
     ASSERT_TRUE(golden.ok()) << golden.status().message();
-    const Result<Node> shown = parse_text(to_yaml(load(preset.name)), preset.name);
+    Result<Node> shown = parse_text(to_yaml(load(preset.name, {"target=none"})), preset.name);
     ASSERT_TRUE(shown.ok());
+    shown = shown.value().without("target");
     EXPECT_EQ(shown.value(), golden.value()) << preset.name << "\n" << to_yaml(shown.value());
   }
 }
@@ -50,6 +51,30 @@ TEST(PresetTest, ACopyOfAPresetsFileIsASettingsFile) {
   EXPECT_EQ(copy.preset, "XINT8");
   EXPECT_EQ(to_node(copy), to_node(load("XINT8_ADAROUND")));
   EXPECT_FALSE(config_from("about: {summary: [1]}\nquant_config: {}").ok());
+}
+
+TEST(PresetTest, TheTargetOfAPresetDecidesByDefault) {
+  const QuantConfig config = load("XINT8");
+  EXPECT_EQ(config.target, "x1");
+  EXPECT_EQ(config.legalize.opset, 17);
+  EXPECT_EQ(config.origin_of("target"), Origin::kPreset);
+  EXPECT_EQ(config.origin_of("legalize.opset"), Origin::kTarget);
+  EXPECT_EQ(load("XINT8", {"legalize.opset=13"}).legalize.opset, 13);
+  for (const char* preset : {"A8W8", "A16W8", "A8W8_ADAROUND"}) EXPECT_EQ(load(preset).target, "x2") << preset;
+  EXPECT_EQ(load("VINT8").target, "gen2-vint8");
+  EXPECT_EQ(config_from("preset: A8W8\nquant_config: {per_channel: true}").value().target, "x2");
+}
+
+TEST(PresetTest, WhatHasNoDefaultTarget) {
+  for (const char* set : {"target=none", "--target=none", "quarkq.compat=quark-0.13", "--compat=quark-0.13"}) {
+    const QuantConfig config = load("XINT8", {set});
+    EXPECT_FALSE(config.legalize.opset) << set;
+    Diagnostics ignored;
+    EXPECT_FALSE(resolve(config, {}, ignored).value().target) << set;
+  }
+  EXPECT_FALSE(load("S8S8_AAWS").target);
+  EXPECT_FALSE(config_from("quant_config: {}").value().target);
+  EXPECT_EQ(load("XINT8", {"--target=x2"}).target, "x2");
 }
 
 TEST(PresetTest, NamesAreForgiving) {

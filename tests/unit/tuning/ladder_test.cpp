@@ -42,7 +42,9 @@ Names trials_of(const std::string& step, const Base& base) {
 
 TEST(LadderTest, StepsFollowTheFormats) {
   const Names all = {"plain", "rescued", "ranges", "weights", "sensitivity", "wider", "adaround", "blocks"};
-  EXPECT_EQ(steps_of(base("XINT8")), all);
+  EXPECT_EQ(steps_of(base("XINT8", {"target=none"})), all);
+  EXPECT_EQ(std::ranges::count(steps_of(base("XINT8")), "sensitivity"), 0);  // x1 refuses float nodes
+  EXPECT_EQ(steps_of(base("XINT8", {"--allow-float=true"})), all);
   EXPECT_EQ(steps_of(base("A8W8")), all);
   EXPECT_EQ(steps_of(base("BF16")), (Names{"plain", "adaround", "blocks"}));
   EXPECT_EQ(steps_of(base("MATMUL_NBITS")), (Names{"plain"}));

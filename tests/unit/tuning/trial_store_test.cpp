@@ -17,7 +17,8 @@ Trial example() {
   trial.step = "ranges", trial.name = "ranges: Entropy";
   trial.settings = {"calibrate_method=CalibrationMethod.Entropy", "a=\"b\nc\""};
   trial.value = 0.8125, trial.cosine = 0.1 + 0.2, trial.wide_macs = 0.125, trial.bytes = uint64_t{1} << 40;
-  trial.nodes = 12, trial.npu_nodes = 10, trial.subgraphs = 1, trial.seconds = 1.5;
+  trial.deployable = {"x2", Deployability::Holds::kNo, "why", "cut-tail", 10, 12, 1};
+  trial.seconds = 1.5;
   return trial;
 }
 

@@ -23,7 +23,7 @@ TuneReport example() {
   failed.step = "ranges", failed.name = "ranges: Entropy", failed.why_not = "it takes no such method";
   Trial best = plain;
   best.step = "rescued", best.name = "rescued", best.value = 0.8125, best.is_pareto = best.is_reused = true;
-  best.nodes = 22, best.npu_nodes = 20, best.subgraphs = 1;
+  best.deployable = {"x1", Deployability::Holds::kYes, "", "", 20, 22, 1};
   report.trials = {plain, failed, best};
   report.best = 2, report.is_met = true, report.seconds = 5;
   return report;
@@ -38,10 +38,10 @@ TEST(TuneJsonTest, HasTheTrialsAndWhichIsBest) {
   ASSERT_EQ(json["trials"].size(), 3u);
   const Json& best = json["trials"][json["best"].get<size_t>()];
   EXPECT_EQ(best["name"], "rescued");
-  EXPECT_EQ(best["npu"], 20);
+  EXPECT_EQ(best["deployable"]["nodes"], 20);
   EXPECT_TRUE(best["pareto"].get<bool>() && best["reused"].get<bool>());
   EXPECT_EQ(json["trials"][1]["why_not"], "it takes no such method");
-  EXPECT_TRUE(json["trials"][0]["nodes"].is_null());
+  EXPECT_TRUE(json["trials"][0]["deployable"].is_null());
 }
 
 TEST(TuneJsonTest, WhatIsNoNumberIsNull) {

@@ -68,6 +68,14 @@ constexpr TargetVerdict kTargetVerdicts[] = {
     {"blocked", "blocked: nothing would run", "bad"},
 };
 
+/// Returns ". Deployable: no, because ..."; empty in older reports.
+std::string deployable(const Json& run) {
+  if (!run.contains("deployable") || !run.at("deployable").is_object()) return "";
+  const Json& found = run.at("deployable");
+  const std::string why = text_of(found, "why");
+  return ". Deployable: " + text_of(found, "holds") + (why.empty() ? "" : ", " + why);
+}
+
 /// What the compiler of the target would run; absent in older reports, and null without a target.
 std::string target(const Json& run) {
   if (!run.contains("target") || !run.at("target").is_object()) return "";
@@ -82,10 +90,11 @@ std::string target(const Json& run) {
       tile("multiply-accumulates placed", short_number(100 * found.at("mac_share").get<double>()) + " %");
   const bool is_asked = !found.contains("asked") || found.at("asked").get<bool>();
   const std::string why =
-      is_asked ? "" : " This is what " + text_of(run, "preset") + " is for; --target names another one.";
+      is_asked ? "" : " It is the target of " + text_of(run, "preset") + "; --target names another one.";
   return section("Target " + text_of(found, "name"),
                  "A prediction; nothing was compiled. quarkq check --target names every node and cause." + why,
-                 element("p", {{"class", "verdict"}}, element("b", {}, escaped(is_listed ? row->text : verdict))) +
+                 element("p", {{"class", "verdict"}},
+                         element("b", {}, escaped(is_listed ? row->text : verdict)) + escaped(deployable(run))) +
                      element("div", {{"class", "tiles"}}, tiles));
 }
 

@@ -118,6 +118,14 @@ std::string steps(const Json& run) {
   return section("What each step gave and cost", "The gain is over the best of the steps before.", table(rows));
 }
 
+/// Returns "20 of 22", "refused", or "-" without a target.
+std::string placed(const Json& trial) {
+  const Json& deployable = trial.at("deployable");
+  if (!deployable.is_object()) return "-";
+  if (text_of(deployable, "holds") == "no") return "refused";
+  return cat(figure(deployable.at("nodes")), " of ", figure(deployable.at("of")));
+}
+
 std::string pareto(const Json& run) {
   std::vector<Point> points;
   std::vector<std::vector<std::string>> rows = {
@@ -129,10 +137,8 @@ std::string pareto(const Json& run) {
     points.push_back({100 * trial.at("wide_macs").get<double>(), is_higher_better(run) ? value : -value,
                       text_of(trial, "name"), is_pareto});
     if (!is_pareto) continue;
-    const std::string placed =
-        trial.at("npu").is_number() ? cat(figure(trial.at("npu")), " of ", figure(trial.at("nodes"))) : "-";
     rows.push_back({text_of(trial, "name"), figure(trial.at("value")), share_figure(trial.at("wide_macs")),
-                    bytes_text(trial.at("bytes").get<double>()), placed});
+                    bytes_text(trial.at("bytes").get<double>()), placed(trial)});
   }
   const std::string up =
       text_of(run.at("metric"), "name") + (is_higher_better(run) ? "" : " (negative: lower is better)");

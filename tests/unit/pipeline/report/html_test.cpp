@@ -56,8 +56,7 @@ Json trial(const std::string& step, const std::string& name, const Json& value, 
           {"wide_macs", wide},
           {"bytes", 1000},
           {"seconds", 2},
-          {"npu", nullptr},
-          {"nodes", nullptr},
+          {"deployable", nullptr},
           {"pareto", is_pareto}};
 }
 

@@ -73,6 +73,28 @@ TEST(VerdictAdviceTest, TheCommandHasTheSettingsOfTheRun) {
             "'nodes_to_exclude=[a b]'");
 }
 
+TEST(VerdictAdviceTest, WhatTheTargetRefusesIsPoorAndNextCuresIt) {
+  using Holds = Deployability::Holds;
+  AdvisedRun run;
+  run.outputs({{1, 1}});
+  run.report.deployable = {"x1", Holds::kNo, "a float operator", "cut-tail", 0, 9, 0};
+  EXPECT_EQ(run.verdict().grade, Grade::kPoor);
+  EXPECT_EQ(run.verdict().why,
+            "not deployable on x1: a float operator (its outputs are good: mean cosine 1.0000, worst 1.0000)");
+  EXPECT_EQ(run.next(), "quarkq quantize m.onnx --config A8W8 --calib calib --set legalize.tail=cut");
+  run.request.settings = {"legalize.tail=cut"};
+  EXPECT_NE(run.next().find("(quarkq check --target x1 out.onnx)"), std::string::npos) << run.next();
+  run.report.deployable->remedy = "power-of-two-scales";
+  EXPECT_EQ(run.next(), "quarkq quantize m.onnx --config XINT8 --calib calib --set legalize.tail=cut");
+  run.report.outputs.clear();
+  EXPECT_EQ(run.verdict().why, "not deployable on x1: a float operator");
+  for (const Holds holds : {Holds::kYes, Holds::kUnknown}) {
+    run.outputs({{1, 1}});
+    run.report.deployable->holds = holds;
+    EXPECT_EQ(run.verdict().grade, Grade::kGood);
+  }
+}
+
 TEST(VerdictAdviceTest, TheTargetChoosesThePresetWhereNoneWasGiven) {
   AdvisedRun run;
   run.request.config.clear();

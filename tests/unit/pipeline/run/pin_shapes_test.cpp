@@ -12,7 +12,8 @@ struct Pinned {
   Status status;
   Diagnostics diagnostics;
 
-  Pinned(const std::string& body, const std::vector<std::string>& sets) : model(test::model_of(body)) {
+  Pinned(const std::string& body, std::vector<std::string> sets) : model(test::model_of(body)) {
+    sets.insert(sets.begin(), "target=none");
     const Result<config::QuantConfig> config = config::load_config("A8W8", sets);
     EXPECT_TRUE(config.ok()) << config.status().message();
     if (config.ok()) status = pin_shapes(model, config.value().legalize, diagnostics);

@@ -98,7 +98,7 @@ TEST_F(CheckTest, OtherTargetsAndModelsAreRefused) {
 }
 
 TEST_F(CheckTest, JsonHoldsTheReport) {
-  CheckReport report{"m.onnx", "xint8", 3, 5, {}};
+  CheckReport report{"m.onnx", "xint8", 3, 5, {}, {}};
   report.violations.push_back({"rule", "node n (Conv)", "t", "shift_cut", 17, true, 0, 16, "quantize again"});
   report.violations.push_back({"power_of_two", "", "t\xFF", "scale", NAN, false, 0, 0, "r"});
   const nlohmann::json json = nlohmann::json::parse(to_json(report));

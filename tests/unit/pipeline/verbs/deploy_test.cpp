@@ -107,6 +107,7 @@ TEST_F(DeployTest, NamesWhatCannotBe) {
 config::Settings settings_with_target(const std::string& target) {
   config::Settings settings;
   if (!target.empty()) settings.target = target;
+  settings.origins["target"] = config::Origin::kFlag;
   return settings;
 }
 
@@ -125,8 +126,60 @@ TEST(JudgeTargetTest, SaysWhatTheCompilerWouldDo) {
     if (one.subject.find("net") != std::string::npos) refused.push_back(one.text);
   }
   ASSERT_EQ(refused.size(), 1u);
-  EXPECT_NE(refused[0].find("the compiler aborts: an LSTM (lstm)"), std::string::npos) << refused[0];
+  EXPECT_NE(refused[0].find("the compiler aborts: an LSTM (lstm: LSTM net)"), std::string::npos) << refused[0];
   EXPECT_NE(refused[0].find(config::find_remedy("run-outside")->text), std::string::npos) << refused[0];
+}
+
+TEST(DeployabilityTest, SummarizesAReport) {
+  using Holds = Deployability::Holds;
+  test::QuantizedText text_of_model;
+  const std::string first = text_of_model.pair(text_of_model.conv(text_of_model.pair("x")));
+  const std::string last = text_of_model.pair(text_of_model.conv(first));
+  const TargetReport placed = test::assessed(test::target_model(text_of_model.body(last)), "x2");
+  const Deployability yes = deployability(placed);
+  EXPECT_EQ(yes.holds, Holds::kYes);
+  EXPECT_EQ(text(yes), cat("deployable on x2: yes, ", placed.counts.npu, " of ", placed.counts.total, " nodes"));
+  TargetReport parts = placed;
+  parts.counts.regions = 17;
+  EXPECT_TRUE(text(deployability(parts)).ends_with(" nodes in 17 regions"));
+  parts.counts.npu = 0;
+  EXPECT_EQ(deployability(parts).holds, Holds::kUnknown);
+  parts.unknown_runs.npu = 0;
+  EXPECT_EQ(text(deployability(parts)), "deployable on x2: no, none of its operators runs on the NPU");
+  TargetReport wrong = placed;
+  TargetFinding finding;
+  finding.reason.rule = "bias-int32", finding.reason.effect = TargetEffect::kWrongResults;
+  finding.reason.remedy = "int8-bias", finding.count = 3, finding.nodes = {placed.nodes.front().name};
+  wrong.findings = {finding};
+  EXPECT_EQ(deployability(wrong).holds, Holds::kNo);
+  EXPECT_EQ(deployability(wrong).remedy, "int8-bias");
+  EXPECT_NE(text(deployability(wrong)).find("the NPU gives wrong results: an int32 bias"), std::string::npos);
+  EXPECT_NE(text(deployability(wrong)).find("(bias-int32: Conv "), std::string::npos);
+  EXPECT_NE(text(deployability(wrong)).find(" and 2 more)"), std::string::npos);
+}
+
+TEST(DeployabilityTest, TheGateNeedsATargetThatAccepts) {
+  Deployability found{"x1", Deployability::Holds::kYes, "", ""};
+  EXPECT_TRUE(pipeline::check_deployable(found).ok());
+  found.holds = Deployability::Holds::kUnknown, found.why = "nobody knows";
+  EXPECT_EQ(pipeline::check_deployable(found).code(), Code::kQualityGate);
+  EXPECT_NE(pipeline::check_deployable(found).message().find("deployable on x1: unknown, nobody knows"),
+            std::string::npos);
+  EXPECT_EQ(pipeline::check_deployable(std::nullopt).code(), Code::kQualityGate);
+}
+
+TEST(JudgeTargetTest, TheTargetOfThePresetDoesNotWarn) {
+  test::QuantizedText text;
+  const ir::Model model = test::target_model(text.body(text.op(cat("Relu (", text.pair("x"), ")"))));
+  for (const auto& [origin, count] : {std::pair(config::Origin::kFlag, 1), std::pair(config::Origin::kPreset, 0)}) {
+    config::Settings settings = settings_with_target("x1");
+    settings.origins["target"] = origin;
+    Diagnostics found;
+    const auto judged = pipeline::judge_target(model, "out.onnx", settings, found);
+    ASSERT_TRUE(judged.ok() && judged.value());
+    EXPECT_EQ(deployability(*judged.value()).holds, Deployability::Holds::kNo);
+    EXPECT_EQ(found.all().size(), static_cast<size_t>(count));
+  }
 }
 
 TEST(JudgeTargetTest, NotesAreNoFindingsAndNoTargetIsNoReport) {
