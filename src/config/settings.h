@@ -185,6 +185,8 @@ struct Settings {
   bool legalizes_opset() const { return legalize.opset.has_value() || legalize.most_opset.has_value(); }
   bool limits_rank() const { return legalize.most_rank.has_value(); }
   bool names_nodes() const { return legalize.node_names.value_or(false); }
+  bool convolves_shuffles() const { return legalize.channel_shuffle_to_conv.value_or(false); }
+  bool saturates_clips() const { return legalize.clip_to_relu.value_or(false); }
   bool replaces_prelu() const { return legalize.prelu_to_leaky_relu.value_or(false); }
   bool keeps_tail_float() const { return legalize.tail == "float"; }
   bool cuts_tail() const { return legalize.tail == "cut"; }
