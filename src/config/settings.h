@@ -193,6 +193,8 @@ struct Settings {
   bool adds_negated() const { return legalize.sub_to_add.value_or(false); }
   bool replaces_tanh() const { return legalize.tanh_to_sigmoid.value_or(false); }
   bool pads_before_convs() const { return legalize.pad_before_conv.value_or(false); }
+  bool quantizes_edges() const { return legalize.quantized_edges.value_or(false); }
+  bool takes_sample_shapes() const { return legalize.shapes_of_samples.value_or(false); }
   bool replaces_prelu() const { return legalize.prelu_to_leaky_relu.value_or(false); }
   bool keeps_tail_float() const { return legalize.tail == "float"; }
   bool cuts_tail() const { return legalize.tail == "cut"; }

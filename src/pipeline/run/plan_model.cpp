@@ -117,7 +117,8 @@ size_t Source::size() const {
   return samples.opened ? samples.opened->size() : 0;
 }
 
-Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnostics& diagnostics) {
+Result<Source> open_source(const SourceRequest& request, Job& job, Diagnostics& diagnostics) {
+  QQ_RETURN_IF_ERROR(pin_sample_shapes(job, request.samples, request.calib_folder, diagnostics));
   const config::CalibrationBlock& block = job.settings.calibration;
   Source source;
   source.model = request.model;

@@ -66,7 +66,7 @@ struct SourceRequest {
 };
 SourceRequest source_request(const QuantizeRequest& request, const ModelFile& file);
 /// Opens the source. Warns of samples that contradict the model (plausible_inputs.h).
-Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnostics& diagnostics);
+Result<Source> open_source(const SourceRequest& request, Job& job, Diagnostics& diagnostics);
 
 /// Runs the phases up to `until`, which is after calibration. Rejects statistics of another model, or of another form
 /// of it. Returns the float model whose inputs, outputs and function the quantized model has. Sets state.calibrated to

@@ -251,7 +251,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, report.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(const pipeline::Job job, open_checked(request, file, environment, state.diagnostics));
+  QQ_TRY(pipeline::Job job, open_checked(request, file, environment, state.diagnostics));
   describe(job, report);
   const ir::Model& loaded = job.model;
   QQ_TRY(pipeline::Source source,
