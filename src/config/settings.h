@@ -192,8 +192,10 @@ struct Settings {
   bool convolves_transposed() const { return legalize.conv_transpose_to_conv.value_or(false); }
   bool adds_negated() const { return legalize.sub_to_add.value_or(false); }
   bool replaces_tanh() const { return legalize.tanh_to_sigmoid.value_or(false); }
+  bool reshapes_views() const { return legalize.views_to_reshape.value_or(false); }
   bool pads_before_convs() const { return legalize.pad_before_conv.value_or(false); }
   bool quantizes_edges() const { return legalize.quantized_edges.value_or(false); }
+  bool quantizes_inputs_once() const { return legalize.one_input_quantizer.value_or(false); }
   bool takes_sample_shapes() const { return legalize.shapes_of_samples.value_or(false); }
   bool replaces_prelu() const { return legalize.prelu_to_leaky_relu.value_or(false); }
   bool keeps_tail_float() const { return legalize.tail == "float"; }

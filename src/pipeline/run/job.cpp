@@ -204,8 +204,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
 namespace {
 
 bool has_static_inputs(const ir::Graph& graph) {
-  return std::ranges::all_of(graph.required_inputs(),
-                             [&](ir::ValueId id) { return graph.value(id).type.is_static(); });
+  return std::ranges::all_of(graph.required_inputs(), [&](ir::ValueId id) { return graph.value(id).type.is_static(); });
 }
 
 /// Adds the shapes of the sample, by input. Fails if an earlier sample has another shape.

@@ -80,8 +80,7 @@ Result<Prepared> prepare(const CalibrateRequest& request, const pipeline::ModelF
   QQ_TRY(pipeline::Job job, pipeline::open_job(file, {request.config, request.settings}, environment, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   QQ_RETURN_IF_ERROR(check_mergeable(job.settings));
-  QQ_RETURN_IF_ERROR(
-      pipeline::pin_sample_shapes(job, request.sample_source, request.calib_folder, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::pin_sample_shapes(job, request.sample_source, request.calib_folder, diagnostics));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.sample_source, request.calib_folder, job));
   if (samples.opened == nullptr) return bad_data("calibration samples are needed: pass --calib DIR");

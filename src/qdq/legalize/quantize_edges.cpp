@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Q and DQ nodes at the borders of the quantized part: a node that only moves values from a DQ writes a quantized tensor,
-// too, and a graph input is quantized once. Neither changes a value, and compilers count both as float nodes otherwise.
+// Q and DQ nodes at the borders of the quantized part: a node that only moves values from a DQ writes a quantized
+// tensor, too, and a graph input is quantized once. Neither changes a value, and compilers count both as float nodes
+// otherwise.
 #include <algorithm>
 
 #include "ir/edit.h"
@@ -21,8 +22,8 @@ const ir::Node* border_before(const ir::Graph& graph, const ir::Node& node) {
   const ir::Node* q = dq != nullptr && dequantizes(*dq) ? quantizer_of(graph, *dq) : nullptr;
   if (q == nullptr || !range_of(graph, *q)) return nullptr;
   const std::vector<ir::Use>& uses = graph.value(node.output(0)).uses;
-  const bool is_quantized = std::ranges::any_of(
-      uses, [&](const ir::Use& use) { return !use.is_capture && quantizes(graph.node(use.node)); });
+  const bool is_quantized =
+      std::ranges::any_of(uses, [&](const ir::Use& use) { return !use.is_capture && quantizes(graph.node(use.node)); });
   return is_quantized ? nullptr : dq;
 }
 
@@ -53,7 +54,7 @@ bool has_same_parameters(const ir::Graph& graph, const ir::Node& a, const ir::No
 }
 
 /// Removes further Q nodes of a graph input that compute the same integers as the first one.
-bool merge_input_quantizers(ir::Graph& graph, ir::ValueId input) {
+bool merge_quantizers_of(ir::Graph& graph, ir::ValueId input) {
   std::vector<ir::NodeId> quantizers;
   for (const ir::Use& use : graph.value(input).uses) {
     if (!use.is_capture && use.input == 0 && quantizes(graph.node(use.node))) quantizers.push_back(use.node);
@@ -74,18 +75,25 @@ bool merge_input_quantizers(ir::Graph& graph, ir::ValueId input) {
 
 Result<Changed> quantize_edges(pass::QdqContext& context) {
   ir::Graph& graph = context.graph();
-  bool is_changed = false;
+  Changed changed = Changed::kNo;
   const std::vector<ir::NodeId> order = graph.order();
   for (size_t i = 0; i < order.size(); ++i) {
     const ir::Node* dq = border_before(graph, graph.node(order[i]));
     if (dq == nullptr) continue;
     add_pair_after(graph, order[i], dq->id, i + 1 < order.size() ? order[i + 1] : ir::NodeId{});
-    is_changed = true;
+    changed = Changed::kYes;
   }
-  for (const ir::ValueId input : std::vector<ir::ValueId>(graph.inputs()))
-    is_changed = merge_input_quantizers(graph, input) || is_changed;
-  if (is_changed) ir::GraphEdit(graph).remove_dead();
-  return is_changed ? Changed::kYes : Changed::kNo;
+  return changed;
+}
+
+Result<Changed> merge_input_quantizers(pass::QdqContext& context) {
+  ir::Graph& graph = context.graph();
+  Changed changed = Changed::kNo;
+  for (const ir::ValueId input : std::vector<ir::ValueId>(graph.inputs())) {
+    if (merge_quantizers_of(graph, input)) changed = Changed::kYes;
+  }
+  if (changed == Changed::kYes) ir::GraphEdit(graph).remove_dead();
+  return changed;
 }
 
 }  // namespace quarkq::qdq

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reshape, Transpose and Reshape that only reorder or select channels (ShuffleNet), and Gather of channels, become a 1x1
-// Conv whose weights are 0 and 1. Such a Conv computes the same integers if its input and output share a scale.
+// Reshape, Transpose and Reshape that only reorder or select channels (ShuffleNet), and Gather of channels, become a
+// 1x1 Conv whose weights are 0 and 1. Such a Conv computes the same integers if its input and output share a scale.
 #include <algorithm>
 #include <numeric>
 
@@ -25,7 +25,8 @@ struct Move {
 };
 
 bool moves_elements(const ir::Graph& graph, const ir::Node& node) {
-  constexpr const char* kOps[] = {"Reshape", "Transpose", "Gather", "Slice", "Split", "Squeeze", "Unsqueeze", "Flatten"};
+  constexpr const char* kOps[] = {"Reshape", "Transpose", "Gather",    "Slice",
+                                  "Split",   "Squeeze",   "Unsqueeze", "Flatten"};
   if (std::ranges::none_of(kOps, [&](const char* op) { return node.is(op); })) return false;
   const bool is_fixed = std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](ir::ValueId input) {
     return !input.valid() || graph.constant(input) != nullptr;
@@ -145,8 +146,11 @@ ir::GraphPatch conv_for_choice(const ir::Graph& graph, const ChannelChoice& choi
   ir::GraphPatch::PatchNode conv{"Conv", "", end.name, {choice.input}, {output}, {}};
   if (end.outputs.size() == 1) patch.remove(end.id);
   conv.inputs.push_back(patch.initializer(graph.value(output).name + "_channels", std::move(weights)));
-  conv.attributes = {{"dilations", ones, {}, {}}, {"group", groups, {}, {}}, {"kernel_shape", ones, {}, {}},
-                     {"pads", none, {}, {}},      {"strides", ones, {}, {}}};
+  conv.attributes = {{"dilations", ones, {}, {}},
+                     {"group", groups, {}, {}},
+                     {"kernel_shape", ones, {}, {}},
+                     {"pads", none, {}, {}},
+                     {"strides", ones, {}, {}}};
   for (const Move& move : choice.moves) conv.stands_for.push_back(move.node);
   patch.node(std::move(conv));
   return patch;

@@ -61,7 +61,9 @@ std::optional<TransposedConv> read_transposed(const ir::Graph& graph, const ir::
   const ir::Shape from = x.shape(), to = y.shape(), kernel = weights->dims();
   TransposedConv conv{{from[2], to[2], kernel[2], strides[0], pads[0]},
                       {from[3], to[3], kernel[3], strides[1], pads[1]},
-                      node.int_or("group", 1), from[1], to[1]};
+                      node.int_or("group", 1),
+                      from[1],
+                      to[1]};
   const bool is_whole = conv.groups > 0 && conv.inputs == kernel[0] && conv.inputs % conv.groups == 0 &&
                         conv.outputs == kernel[1] * conv.groups;
   return is_whole && conv.rows.fits() && conv.columns.fits() ? std::optional(conv) : std::nullopt;
@@ -71,7 +73,8 @@ std::optional<TransposedConv> read_transposed(const ir::Graph& graph, const ir::
 ir::Tensor phase_weights(const TransposedConv& conv, std::span<const float> from) {
   const int64_t stride = conv.stride(), depth = conv.inputs / conv.groups, outputs = conv.outputs / conv.groups;
   const int64_t height = conv.rows.length(), width = conv.columns.length();
-  ir::Tensor weights = ir::Tensor::allocate(ElementType::kFloat, {conv.outputs * stride * stride, depth, height, width});
+  ir::Tensor weights =
+      ir::Tensor::allocate(ElementType::kFloat, {conv.outputs * stride * stride, depth, height, width});
   const std::span<float> to = weights.mutable_data<float>();
   size_t at = 0;
   for (int64_t channel = 0; channel < conv.outputs * stride * stride; ++channel) {
@@ -110,19 +113,20 @@ void interleave(ir::GraphPatch& patch, const TransposedConv& conv, ir::PatchValu
   const auto list = [&](const char* suffix, std::vector<int64_t> values) {
     return patch.initializer(output.name + suffix, ir::Tensor::from<int64_t>({2}, values));
   };
-  patch.node({"Slice",
-              "",
-              node_name,
-              {large, list("_starts", {0, 0}), list("_ends", {conv.rows.output, conv.columns.output}),
-               list("_axes", {2, 3})},
-              {output.id},
-              {}});
+  patch.node(
+      {"Slice",
+       "",
+       node_name,
+       {large, list("_starts", {0, 0}), list("_ends", {conv.rows.output, conv.columns.output}), list("_axes", {2, 3})},
+       {output.id},
+       {}});
 }
 
 std::optional<ir::GraphPatch> convolved(const ir::Graph& graph, const ir::Node& node) {
   const std::optional<TransposedConv> conv = read_transposed(graph, node);
   const ir::Tensor* bias = node.input(2).valid() ? ir::stored_floats(graph, node.input(2)) : nullptr;
-  const bool has_bias = bias != nullptr && bias->type() == ElementType::kFloat && bias->size() == (conv ? conv->outputs : 0);
+  const bool has_bias =
+      bias != nullptr && bias->type() == ElementType::kFloat && bias->size() == (conv ? conv->outputs : 0);
   if (!conv || (node.input(2).valid() && !has_bias)) return std::nullopt;
   const ir::Value& output = graph.value(node.output(0));
   const int64_t phases = conv->stride() * conv->stride();
@@ -133,9 +137,9 @@ std::optional<ir::GraphPatch> convolved(const ir::Graph& graph, const ir::Node& 
   const ir::Tensor& weights = *ir::stored_floats(graph, node.input(1));
   made.inputs.push_back(patch.initializer(name + "_weights", phase_weights(*conv, weights.data<float>())));
   if (has_bias) made.inputs.push_back(patch.initializer(name + "_bias", repeated_bias(*bias, phases)));
-  made.outputs.push_back(patch.value(
-      name, static_type(ElementType::kFloat, {output.type.dims[0].size, conv->outputs * phases, conv->rows.steps(),
-                                              conv->columns.steps()})));
+  made.outputs.push_back(
+      patch.value(name, static_type(ElementType::kFloat, {output.type.dims[0].size, conv->outputs * phases,
+                                                          conv->rows.steps(), conv->columns.steps()})));
   const std::vector<int64_t> pads = {conv->rows.pad_before(), conv->columns.pad_before(), conv->rows.pad_after(),
                                      conv->columns.pad_after()};
   const std::vector<int64_t> kernel = {conv->rows.length(), conv->columns.length()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sub, Tanh and large pads of Convs, which a compiler may not place, as operators that it places.
+// Sub, Tanh, views and large pads of Convs, which a compiler may not place, as operators that it places.
 #include <algorithm>
 
 #include "ir/constants.h"
@@ -82,6 +82,33 @@ Result<Changed> tanh_to_sigmoid(pass::FloatContext& context) {
 
 namespace {
 
+constexpr int64_t kReshapeWithInputs = 5;  // Opset from which the shape of Reshape is an input.
+
+std::optional<ir::GraphPatch> reshape_for(const ir::Graph& graph, const ir::Node& node) {
+  if (!node.is("Squeeze") && !node.is("Unsqueeze") && !node.is("Flatten")) return std::nullopt;
+  const ir::Value& output = graph.value(node.output(0));
+  if (!is_float32(graph, node.input(0)) || graph.constant(node.input(0)) != nullptr) return std::nullopt;
+  if (!graph.value(node.input(0)).type.is_static() || !output.type.is_static()) return std::nullopt;
+  const ir::Shape dims = output.type.shape();
+  if (std::ranges::find(dims, 0) != dims.end()) return std::nullopt;  // Reshape reads 0 as "the same as before"
+  ir::GraphPatch patch;
+  patch.remove(node.id);
+  const ir::PatchValue shape =
+      patch.initializer(output.name + "_shape", ir::Tensor::from<int64_t>({static_cast<int64_t>(dims.size())}, dims));
+  patch.node({"Reshape", "", node.name, {node.input(0), shape}, {output.id}, {}});
+  return patch;
+}
+
+}  // namespace
+
+Result<Changed> views_to_reshape(pass::FloatContext& context) {
+  if (context.model.opset() < kReshapeWithInputs) return Changed::kNo;
+  return run_rule(context, "views-to-reshape",
+                  [](const ir::Graph& graph, const ir::Node& node) -> Proposal { return reshape_for(graph, node); });
+}
+
+namespace {
+
 constexpr int64_t kPadWithInputs = 11;  // Opset from which the amounts of Pad are an input.
 
 /// Returns the pads of a Conv if one of them is not below its kernel, otherwise an empty list.
@@ -89,7 +116,8 @@ std::vector<int64_t> large_pads(const ir::Graph& graph, const ir::Node& conv) {
   if (!conv.is("Conv") || !is_float32(graph, conv.input(0)) || !conv.input(1).valid()) return {};
   if (conv.string_or("auto_pad", "NOTSET") != "NOTSET") return {};
   std::vector<int64_t> pads = conv.ints_or("pads", {});
-  const std::vector<ir::Dim>&kernel = graph.value(conv.input(1)).type.dims, &image = graph.value(conv.input(0)).type.dims;
+  const std::vector<ir::Dim>&kernel = graph.value(conv.input(1)).type.dims,
+        &image = graph.value(conv.input(0)).type.dims;
   if (kernel.size() < 3 || image.size() != kernel.size() || pads.size() != 2 * (kernel.size() - 2)) return {};
   bool is_large = false;
   for (size_t i = 0; i < pads.size(); ++i) {
