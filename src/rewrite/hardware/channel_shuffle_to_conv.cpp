@@ -51,7 +51,7 @@ bool is_same_image(const ir::Shape& a, const ir::Shape& b) {
 /// The channels of an image that a chain of moves selects.
 struct ChannelChoice {
   ir::ValueId input;
-  std::vector<Move> moves;        ///< From the input to the output.
+  std::vector<Move> moves;        ///< The chain, beginning at the input.
   std::vector<int64_t> channels;  ///< Input channel of each output channel.
 };
 

@@ -23,9 +23,9 @@ int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
 struct TransposedAxis {
   int64_t input = 0, output = 0, kernel = 0, stride = 0, pad = 0;
 
-  int64_t first() const { return ceil_div(pad - kernel + 1, stride); }                  // the smallest j
-  int64_t length() const { return floor_div(stride - 1 + pad, stride) - first() + 1; }  // of the Conv's kernel
-  int64_t steps() const { return ceil_div(output, stride); }                            // of q
+  int64_t first() const { return ceil_div(pad - kernel + 1, stride); }                  // Smallest j.
+  int64_t length() const { return floor_div(stride - 1 + pad, stride) - first() + 1; }  // Size of the Conv's kernel.
+  int64_t steps() const { return ceil_div(output, stride); }                            // Number of values of q.
   int64_t pad_before() const { return -first(); }
   int64_t pad_after() const { return steps() - 1 + first() + length() - 1 - (input - 1); }
   /// The weight of offset `tap` for phase `r`; -1 for none.

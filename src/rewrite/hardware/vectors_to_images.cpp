@@ -27,7 +27,7 @@ bool is_pixel(const ir::Graph& graph, ir::ValueId id, bool as_vector) {
   return as_vector ? shape.size() == 2 : shape.size() == 4 && shape[2] == 1 && shape[3] == 1;
 }
 
-bool is_view(const ir::Graph& graph, const ir::Node& node, bool to_vector) {
+bool is_pixel_view(const ir::Graph& graph, const ir::Node& node, bool to_vector) {
   constexpr const char* kOps[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"};
   const bool has_op = std::ranges::any_of(kOps, [&](const char* op) { return node.is(op); });
   if (!has_op || !is_pixel(graph, node.input(0), !to_vector) || !is_pixel(graph, node.output(0), to_vector))
@@ -56,7 +56,7 @@ const ir::Tensor* row_operand(const ir::Graph& graph, const ir::Node& node) {
 }
 
 /// A Gemm or MatMul with stored weights that a 1x1 Conv computes.
-bool is_layer(const ir::Graph& graph, const ir::Node& node) {
+bool is_vector_layer(const ir::Graph& graph, const ir::Node& node) {
   if (node.is("MatMul")) return matrix_at(graph, node.input(1)) != nullptr;
   if (!node.is("Gemm") || node.int_or("transA", 0) != 0) return false;
   if (node.float_or("alpha", 1) != 1 || node.float_or("beta", 1) != 1) return false;
@@ -67,8 +67,8 @@ bool is_layer(const ir::Graph& graph, const ir::Node& node) {
 }
 
 /// Nodes from the view that makes vectors to the view that makes an image again; empty if there is no layer between.
-std::vector<ir::NodeId> find_layers(const ir::Graph& graph, const ir::Node& start) {
-  if (!is_view(graph, start, /*to_vector=*/true)) return {};
+std::vector<ir::NodeId> find_vector_layers(const ir::Graph& graph, const ir::Node& start) {
+  if (!is_pixel_view(graph, start, /*to_vector=*/true)) return {};
   std::vector<ir::NodeId> nodes = {start.id};
   bool has_layer = false;
   while (nodes.size() < kMostLayers) {
@@ -77,9 +77,9 @@ std::vector<ir::NodeId> find_layers(const ir::Graph& graph, const ir::Node& star
     if (!use || use->is_capture || use->input != 0) return {};
     const ir::Node& node = graph.node(use->node);
     nodes.push_back(node.id);
-    if (is_view(graph, node, /*to_vector=*/false)) return has_layer ? nodes : std::vector<ir::NodeId>();
+    if (is_pixel_view(graph, node, /*to_vector=*/false)) return has_layer ? nodes : std::vector<ir::NodeId>();
     if (!is_pixel(graph, node.output(0), /*as_vector=*/true)) return {};
-    const bool layer = is_layer(graph, node);
+    const bool layer = is_vector_layer(graph, node);
     if (!layer && !is_elementwise(node) && row_operand(graph, node) == nullptr) return {};
     has_layer = has_layer || layer;
   }
@@ -103,7 +103,7 @@ void add_image_form(const ir::Graph& graph, const ir::Node& node, ir::PatchValue
                     ir::GraphPatch& patch) {
   const std::string name = graph.value(node.output(0)).name;
   ir::GraphPatch::PatchNode made{node.op, node.domain, node.name, {input}, {output}, node.attributes, {node.id}};
-  if (is_layer(graph, node)) {
+  if (is_vector_layer(graph, node)) {
     made.op = "Conv";
     made.attributes = {{"kernel_shape", std::vector<int64_t>{1, 1}, {}, {}}};
     const bool is_transposed = node.is("Gemm") && node.int_or("transB", 0) != 0;
@@ -142,7 +142,7 @@ ir::GraphPatch images_for(const ir::Graph& graph, const std::vector<ir::NodeId>&
 
 Result<Changed> vectors_to_images(pass::FloatContext& context) {
   return run_rule(context, "vectors-to-images", [](const ir::Graph& graph, const ir::Node& node) -> Proposal {
-    const std::vector<ir::NodeId> nodes = find_layers(graph, node);
+    const std::vector<ir::NodeId> nodes = find_vector_layers(graph, node);
     return nodes.empty() ? std::nullopt : std::optional(images_for(graph, nodes));
   });
 }
