@@ -201,6 +201,18 @@ struct Settings {
   bool legalizes_opset() const { return legalize.opset.has_value() || legalize.most_opset.has_value(); }
   bool limits_rank() const { return legalize.most_rank.has_value(); }
   bool names_nodes() const { return legalize.node_names.value_or(false); }
+  bool convolves_shuffles() const { return legalize.channel_shuffle_to_conv.value_or(false); }
+  bool saturates_clips() const { return legalize.clip_to_relu.value_or(false); }
+  bool convolves_vectors() const { return legalize.vectors_to_images.value_or(false); }
+  bool convolves_resizes() const { return legalize.resize_to_conv.value_or(false); }
+  bool convolves_transposed() const { return legalize.conv_transpose_to_conv.value_or(false); }
+  bool adds_negated() const { return legalize.sub_to_add.value_or(false); }
+  bool replaces_tanh() const { return legalize.tanh_to_sigmoid.value_or(false); }
+  bool reshapes_views() const { return legalize.views_to_reshape.value_or(false); }
+  bool pads_before_convs() const { return legalize.pad_before_conv.value_or(false); }
+  bool quantizes_edges() const { return legalize.quantized_edges.value_or(false); }
+  bool quantizes_inputs_once() const { return legalize.one_input_quantizer.value_or(false); }
+  bool takes_sample_shapes() const { return legalize.shapes_of_samples.value_or(false); }
   bool replaces_prelu() const { return legalize.prelu_to_leaky_relu.value_or(false); }
   bool keeps_tail_float() const { return legalize.tail == "float"; }
   bool cuts_tail() const { return legalize.tail == "cut"; }

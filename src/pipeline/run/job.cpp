@@ -225,6 +225,44 @@ Status pin_default_batch(Job& job, const SampleSource& source, const std::string
   return Status();
 }
 
+namespace {
+
+bool has_static_inputs(const ir::Graph& graph) {
+  return std::ranges::all_of(graph.required_inputs(), [&](ir::ValueId id) { return graph.value(id).type.is_static(); });
+}
+
+/// Adds the shapes of the sample, by input. Fails if an earlier sample has another shape.
+Status add_shapes(const calib::Sample& sample, const ir::Graph& graph, config::LegalizeBlock& fixed) {
+  const std::vector<ir::ValueId> inputs = graph.required_inputs();
+  for (size_t i = 0; i < std::min(inputs.size(), sample.inputs.size()); ++i) {
+    const ir::Value& input = graph.value(inputs[i]);
+    const ir::Shape& dims = sample.inputs[i].dims();
+    if (input.type.is_static()) continue;
+    const auto [earlier, is_new] = fixed.shapes.emplace(input.name, dims);
+    if (is_new || earlier->second == dims) continue;
+    return invalid_argument("input ", input.name, ": the samples have the shapes ", join(earlier->second, ","), " and ",
+                            join(dims, ","), " (", sample.name, "), the target requires one; pass --shape ", input.name,
+                            "=", join(earlier->second, ","), " and samples of that shape");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status pin_sample_shapes(Job& job, const SampleSource& source, const std::string& folder, Diagnostics& diagnostics) {
+  if (!job.settings.takes_sample_shapes() || has_static_inputs(job.model.graph)) return Status();
+  if (is_random_data(source, folder, job.settings)) return Status();
+  QQ_TRY(const auto samples, open_samples(source, folder, job));
+  config::LegalizeBlock fixed;
+  for (size_t i = 0; samples != nullptr && i < samples->size(); ++i) {
+    QQ_TRY(const calib::Sample sample, samples->read(i));
+    const Status added = add_shapes(sample, job.model.graph, fixed);
+    if (!added.ok() && job.settings.is_of_default_target("legalize.shapes_of_samples")) return Status();
+    QQ_RETURN_IF_ERROR(added);
+  }
+  return pin_shapes(job.model, fixed, diagnostics);
+}
+
 void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics) {
   for (const calib::DataNote& note : samples.notes()) diagnostics.add(note.id, note.subject, note.text);
 }

@@ -96,6 +96,10 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
                                                         const ir::Graph& graph);
 
 /// Adds the notes of the reader as findings.
+/// With legalize.shapes_of_samples: gives inputs with dimensions that are not numbers the shape of the calibration
+/// samples. Fails with kInvalidArgument if the samples have several shapes. Must run before begin().
+Status pin_sample_shapes(Job& job, const SampleSource& source, const std::string& folder, Diagnostics& diagnostics);
+
 void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics);
 
 /// Fixes the batch as the target of the preset requires (legalize.batch), unless the samples have another one. If the

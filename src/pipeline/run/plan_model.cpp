@@ -119,6 +119,7 @@ size_t Source::size() const {
 
 Result<Source> open_source(const SourceRequest& request, Job& job, Diagnostics& diagnostics) {
   QQ_RETURN_IF_ERROR(pin_default_batch(job, request.samples, request.calib_folder, diagnostics));
+  QQ_RETURN_IF_ERROR(pin_sample_shapes(job, request.samples, request.calib_folder, diagnostics));
   const config::CalibrationBlock& block = job.settings.calibration;
   Source source;
   source.model = request.model;

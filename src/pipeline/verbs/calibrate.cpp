@@ -82,6 +82,7 @@ Result<Prepared> prepare(const CalibrateRequest& request, const pipeline::ModelF
   QQ_RETURN_IF_ERROR(check_mergeable(job.settings));
   job.settings.tool.fit_gates = false;  // slopes of other samples would make another graph
   QQ_RETURN_IF_ERROR(pipeline::pin_default_batch(job, request.sample_source, request.calib_folder, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::pin_sample_shapes(job, request.sample_source, request.calib_folder, diagnostics));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.sample_source, request.calib_folder, job));
   if (samples.opened == nullptr) return bad_data("calibration samples are needed: pass --calib DIR");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "ir/quantizing_ops.h"
 #include "pass/gate_clip.h"
 #include "pass/output_guard.h"
+#include "qdq/pairs.h"
 #include "qdq/passes.h"
 
 namespace quarkq::qdq {
@@ -23,7 +25,45 @@ std::optional<double> lower_limit(const ir::Graph& graph, const ir::Node& clip) 
   return ir::number_of(graph, clip, 1, "min", kNone);
 }
 
+/// Whether every reader of the Clip's output is a Q that saturates at the upper limit or below it, so that the integers
+/// do not depend on the limit.
+bool is_saturated_by_readers(const ir::Graph& graph, const ir::Node& clip) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const std::optional<double> high = ir::number_of(graph, clip, 2, "max", kNone);
+  const ir::Value& output = graph.value(clip.output(0));
+  if (!high || output.is_output || output.uses.empty()) return false;
+  return std::ranges::all_of(output.uses, [&](const ir::Use& use) {
+    const ir::Node& reader = graph.node(use.node);
+    if (use.is_capture || use.input != 0 || !quantizes(reader)) return false;
+    const std::optional<PairRange> range = range_of(graph, reader);
+    if (!range || !is_integer(range->type)) return false;
+    const auto largest = static_cast<double>(numeric::integer_range(range->type, numeric::RangeKind::kFull).max);
+    return std::nearbyint(*high / range->scale) + static_cast<double>(range->zero_point) >= largest;
+  });
+}
+
+/// A Relu with the links, the name and the origins of the Clip.
+void replace_by_relu(const ir::Node& clip, ir::GraphEdit& edit) {
+  const ir::NodeId relu = edit.add_node({"Relu", "", clip.name, {clip.input(0)}, {}, {}, clip.origins}, clip.id);
+  edit.remove_node(clip.id);
+  edit.set_output(relu, 0, clip.output(0));
+}
+
 }  // namespace
+
+Result<Changed> saturate_clips(pass::QdqContext& context) {
+  ir::Graph& graph = context.graph();
+  ir::GraphEdit edit(graph);
+  Changed changed = Changed::kNo;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    const ir::Node clip = graph.node(id);
+    if (!clip.is("Clip") || lower_limit(graph, clip) != 0.0 || !is_saturated_by_readers(graph, clip)) continue;
+    replace_by_relu(clip, edit);
+    changed = Changed::kYes;
+  }
+  if (changed == Changed::kYes) edit.remove_dead();  // limits that no other node reads
+  return changed;
+}
 
 Result<Changed> convert_clip_to_relu(pass::QdqContext& context) {
   ir::Graph& graph = context.graph();
@@ -36,9 +76,7 @@ Result<Changed> convert_clip_to_relu(pass::QdqContext& context) {
     const auto low = lower_limit(graph, clip);
     if (context.settings.guards() && pass::is_gate(graph, clip)) continue;
     if (!low || *low < 0.0 || (only_at_zero && *low > 0.0)) continue;
-    const ir::NodeId relu = edit.add_node({"Relu", "", clip.name, {clip.input(0)}, {}, {}, clip.origins}, id);
-    edit.remove_node(id);
-    edit.set_output(relu, 0, clip.output(0));
+    replace_by_relu(clip, edit);
     changed = Changed::kYes;
   }
   if (changed == Changed::kYes) edit.remove_dead();  // limits that no other node reads

@@ -35,6 +35,49 @@ PassCase clip() {
           .outputs = PassOutputs::kChange};
 }
 
+/// int8 with a step of 6 / 127 ends at 6.
+PassCase saturating_clip() {
+  return {
+      .pass = "saturate-clips",
+      .name = "EndsAtTheLimit",
+      .model =
+          "g (float[64] x) => (float[64] y) <float low = {0}, float high = {0.6}, float s = {0.004724409}, int8 z = "
+          "{0}> { c = Clip (x, low, high) q = QuantizeLinear (c, s, z) y = DequantizeLinear (q, s, z) }",
+      .guards = {{"EndsAbove", "s = {0.004724409}", "s = {0.0078125}"},
+                 {"BeginsBelow", "low = {0}", "low = {-1}"},
+                 {"HasAnotherReader", "y = DequantizeLinear (q, s, z)",
+                  "d = DequantizeLinear (q, s, z) y = Add (c, d)"},
+                 {"HasNoPair", "q = QuantizeLinear (c, s, z) y = DequantizeLinear (q, s, z)", "y = Neg (c)"}},
+      .sets = {"legalize.clip_to_relu=true"},
+      .tolerance = 0};
+}
+
+PassCase last_view() {
+  return {
+      .pass = "quantize-edges",
+      .name = "LastViews",
+      .model =
+          "g (float[1, 4, 1, 1] x) => (float[1, 4] y) <float s = {0.02}, int8 z = {0}, int64[3] shape = {1, 2, 2}> "
+          "{ q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) r = Reshape (d, shape) y = Flatten (r) }",
+      .guards = {{"ComputesValues", "r = Reshape (d, shape) y = Flatten (r)", "r = Relu (d) y = Flatten (r)"},
+                 {"IsFloatBefore", "q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) r = Reshape (d, shape)",
+                  "r = Reshape (x, shape)"}},
+      .sets = {"legalize.quantized_edges=true"},
+      .tolerance = 0};
+}
+
+PassCase one_quantizer() {
+  return {.pass = "merge-input-quantizers",
+          .name = "TwoOfOneInput",
+          .model =
+              "g (float[4] x) => (float[4] y) <float s = {0.02}, int8 z = {0}, float t = {0.02}> "
+              "{ q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) r = QuantizeLinear (x, t, z) "
+              "e = DequantizeLinear (r, t, z) n = Neg (d) y = Add (n, e) }",
+          .guards = {{"OtherScale", "t = {0.02}", "t = {0.03}"}},
+          .sets = {"legalize.one_input_quantizer=true"},
+          .tolerance = 0};
+}
+
 PassCase bfloat_row(const std::string& pass, const std::string& name, std::vector<std::string> sets) {
   return {.pass = pass,
           .name = name,
@@ -132,10 +175,11 @@ PassCase dropped_casts() {
           .tolerance = 0.01};
 }
 
-const bool kQdqCases = add_pass_cases({float32_inside(), imported_biases(), dropped_casts(), dedicated(), clip(),
-                                       bfloat_row("bf16-qdq-to-cast", "Pairs", {"BF16QDQToCast=true"}),
-                                       bfloat_row("bf16-with-clip", "Activations", {"BF16WithClip=true"}),
-                                       shown_types(), dynamic(), nibbles(), pairs(), integer_operators()});
+const bool kQdqCases =
+    add_pass_cases({float32_inside(), imported_biases(), dropped_casts(), dedicated(), clip(), saturating_clip(),
+                    last_view(), one_quantizer(), bfloat_row("bf16-qdq-to-cast", "Pairs", {"BF16QDQToCast=true"}),
+                    bfloat_row("bf16-with-clip", "Activations", {"BF16WithClip=true"}), shown_types(), dynamic(),
+                    nibbles(), pairs(), integer_operators()});
 
 }  // namespace
 }  // namespace quarkq::test
