@@ -68,6 +68,8 @@ struct QuantizeRequest {
                                            ///< again.
   bool in_memory = false;                  ///< Returns the result in QuantizeReport::model and writes no file.
   std::string output_path;                 ///< Empty: "<stem>_quantized.onnx" in the folder of the model.
+  std::string joined_path;                 ///< If the model is cut (legalize.tail), also writes body and tail here as
+                                           ///< one model; empty: no such file.
   std::string config;                      ///< A file if it exists, otherwise the name of a preset with or without
                                            ///< ".yaml".
   /// "key=value", or an option of the command line: "--target=x2", "--shape={x: [1]}". Both override `config`, and

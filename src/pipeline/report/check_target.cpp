@@ -3,10 +3,10 @@
 
 #include <cstdio>
 
-#include "config/preset.h"
 #include "config/targets/target.h"
 #include "onnx_io/infer.h"
 #include "pipeline/report/json.h"
+#include "pipeline/run/facts.h"
 #include "pipeline/run/job.h"
 #include "quarkq/check.h"
 #include "quarkq/status.h"
@@ -187,18 +187,11 @@ std::string refusal_text(const TargetFinding& finding, const TargetReport& judge
   return reason.remedy_text.empty() ? text : cat(text, "; ", reason.remedy_text);
 }
 
-/// The one that was asked for, else that of the preset, else none.
-std::string target_to_judge(const config::Settings& settings) {
-  if (settings.target) return *settings.target;
-  const Result<config::PresetInfo> preset = config::find_preset(settings.preset);
-  return preset.ok() && settings.inserts_qdq() ? preset.value().compiler : "";
-}
-
 }  // namespace
 
 Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const std::string& path,
                                                  const config::Settings& settings, Diagnostics& diagnostics) {
-  const std::string name = target_to_judge(settings);
+  const std::string name = target_of(settings);
   if (name.empty()) return std::optional<TargetReport>();
   QQ_TRY(const config::Target target, config::load_target(name));
   QQ_TRY(TargetReport judged, targets::assess(result, target).context(path));

@@ -149,6 +149,8 @@ std::string to_json(const QuantizeReport& report) {
   json["target"] = report.target ? pipeline::target_json(*report.target) : Json(nullptr);
   if (report.target) json["target"]["asked"] = !report.target_is_default;
   json["tail"] = path_json(report.tail_path);
+  json["tail_nodes"] = report.tail_nodes;
+  json["joined"] = path_json(report.joined_path);
   json["rescue"] = report.rescue ? rescue_json(*report.rescue) : Json(nullptr);
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : report.outputs) json["outputs"].push_back(output_agreement_json(output));

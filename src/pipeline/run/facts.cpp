@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <set>
 
+#include "config/preset.h"
 #include "ir/quantizing_ops.h"
 #include "ir/traversal.h"
 #include "pass/pass_info.h"
 #include "plan/stage.h"
 
 namespace quarkq::pipeline {
-namespace {}  // namespace
 
 config::ModelFacts model_facts(const ir::Model& model) {
   config::ModelFacts facts;
@@ -28,6 +28,12 @@ config::ModelFacts model_facts(const ir::Model& model) {
   facts.all_float16 = has_half && !has_float;
   for (const auto& [op, count] : count_ops(model.graph)) facts.op_types.push_back(op);
   return facts;
+}
+
+std::string target_of(const config::Settings& settings) {
+  if (settings.target) return *settings.target;
+  const Result<config::PresetInfo> preset = config::find_preset(settings.preset);
+  return preset.ok() && settings.inserts_qdq() ? preset.value().compiler : "";
 }
 
 std::map<std::string, int> count_ops(const ir::Graph& graph) {

@@ -14,6 +14,8 @@
 namespace quarkq::pipeline {
 
 config::ModelFacts model_facts(const ir::Model& model);
+/// Returns the requested target, otherwise the compiler of the preset; an empty string if neither is set.
+std::string target_of(const config::Settings& settings);
 /// Returns the number of nodes per operator; other domains as "domain::Op".
 std::map<std::string, int> count_ops(const ir::Graph& graph);
 /// Returns the number of quantizing nodes (ir/quantizing_ops.h), including nested graphs, per operator as above.
