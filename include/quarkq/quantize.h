@@ -75,10 +75,10 @@ struct QuantizeRequest {
   /// "key=value", or an option of the command line: "--target=x2", "--shape={x: [1]}". Both override `config`, and
   /// "key=value" overrides an option.
   std::vector<std::string> settings;
-  std::string calib_folder;                ///< Folder of calibration samples; empty: the folder of the config.
-  SampleSource sample_source;              ///< Calibration samples in memory; replaces the folder.
-  std::string statistics_path;             ///< File written by calibrate() or merge_statistics(); replaces the samples.
-  int threads = 0;                         ///< Number of threads; 0: one per free core.
+  std::string calib_folder;     ///< Folder of calibration samples; empty: the folder of the config.
+  SampleSource sample_source;   ///< Calibration samples in memory; replaces the folder.
+  std::string statistics_path;  ///< File written by calibrate() or merge_statistics(); replaces the samples.
+  int threads = 0;              ///< Number of threads; 0: one per free core.
   /// Upper bound on the resident memory of the whole process, in bytes; 0: no bound. Models then run segment by
   /// segment, and values between segments are stored in temporary files (docs/large-models.md). Results do not change
   /// by a byte. A run that needs more memory in spite of this is not rejected.
@@ -113,7 +113,8 @@ QUARKQ_EXPORT std::string default_output_path(const std::string& model_path);
 
 /// Writes into `folder`, which is created if necessary:
 /// the compiler's configuration (vitisai_config.json) for targets that read one, names and values for the execution
-/// provider (provider_options.json), and a page with the evidence and a session in Python.
+/// provider (provider_options.json), a session in Python, which runs body and tail of a cut model (session.py), and a
+/// page with both and the evidence.
 /// The values come from the options of the target (a name or a file, docs/targets.md), the cache key from the content
 /// of the model at `model_path`. Returns the written paths. Replaces existing files of these names. Fails with
 /// kInvalidArgument for an unknown target and with kIo if a file cannot be read or written.

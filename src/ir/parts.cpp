@@ -9,6 +9,7 @@
 
 #include "ir/edit.h"
 #include "ir/graph_analysis.h"
+#include "ir/traversal.h"
 
 namespace quarkq::ir {
 
@@ -164,7 +165,8 @@ std::set<NodeId> nodes_after_layers(const Graph& graph) {
       const std::vector<Use>& uses = graph.value(output).uses;
       return std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return before.contains(use.node); });
     };
-    if (is_layer(graph, node, computed) || std::any_of(node.outputs.begin(), node.outputs.end(), leads)) before.insert(*id);
+    if (is_layer(graph, node, computed) || std::any_of(node.outputs.begin(), node.outputs.end(), leads))
+      before.insert(*id);
   }
   std::set<NodeId> after;
   for (const NodeId id : graph.order()) {
@@ -196,14 +198,27 @@ bool has_layer_op(const Node& node) { return is_one_of(node, kLayers); }
 Tail find_ending(const Graph& graph) {
   Tail ending{nodes_after_layers(graph), {}};
   for (const NodeId id : graph.order()) {
-    if (ending.nodes.contains(id) && is_activation_of_layer(graph, graph.node(id), ending.nodes)) ending.nodes.erase(id);
+    if (ending.nodes.contains(id) && is_activation_of_layer(graph, graph.node(id), ending.nodes))
+      ending.nodes.erase(id);
   }
   ending.inputs = inputs_of(graph, ending.nodes);
   return ending;
 }
 
+namespace {
+
+/// Exporters put the selection of boxes into branches as well.
+bool has_decoding(const Node& node) {
+  if (is_one_of(node, kDecoding)) return true;
+  return std::ranges::any_of(nested_graphs(node), [](const Graph* nested) {
+    return std::ranges::any_of(nested->order(), [&](NodeId id) { return has_decoding(nested->node(id)); });
+  });
+}
+
+}  // namespace
+
 bool decodes(const Graph& graph, const Tail& tail) {
-  return std::ranges::any_of(tail.nodes, [&](NodeId id) { return is_one_of(graph.node(id), kDecoding); });
+  return std::ranges::any_of(tail.nodes, [&](NodeId id) { return has_decoding(graph.node(id)); });
 }
 
 Tail find_tail(const Graph& graph) {

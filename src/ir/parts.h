@@ -29,8 +29,8 @@ struct Tail {
 /// Returns true for Conv, ConvTranspose, Gemm, MatMul and recurrent operators of ai.onnx.
 bool has_layer_op(const Node& node);
 
-/// Returns the nodes from which no layer is reachable. Layers are nodes with has_layer_op() and stored weights, except a
-/// Conv to one channel that only weighs bins (distribution focal loss). Activations and biases that read only the
+/// Returns the nodes from which no layer is reachable. Layers are nodes with has_layer_op() and stored weights, except
+/// a Conv to one channel that only weighs bins (distribution focal loss). Activations and biases that read only the
 /// preceding layer belong to the layer. Returns an empty tail if the graph has no layer.
 Tail find_ending(const Graph& graph);
 

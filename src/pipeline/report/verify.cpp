@@ -169,8 +169,9 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
   }
   const Result<ir::Model> whole = whole_model(quantized, floats.tail);
   Result<std::vector<OutputAgreement>> outputs = !expected.ok() ? expected.status()
-                                                 : !whole.ok()  ? whole.status()
-                                                                : expected.value().compare(whole.value(), diagnostics, seen);
+                                                 : !whole.ok()
+                                                     ? whole.status()
+                                                     : expected.value().compare(whole.value(), diagnostics, seen);
   if (!outputs.ok() && outputs.status().code() != Code::kUnsupported) return outputs.status();
   if (!outputs.ok()) {
     return not_verified(outputs.status().message(), required.has_value(), /*is_warning=*/true, diagnostics);

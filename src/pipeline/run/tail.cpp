@@ -148,8 +148,8 @@ Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   const ir::Tail ending = ir::find_ending(model.graph);
   QQ_TRY(const Refusals refused, refused_nodes(model, ending, settings));
   if (refused.nodes.empty()) return Cut{};
-  const std::string why = cat("; ", target_of(settings), " does not run ", refused.nodes.size(),
-                              " of them, the first is ", refused.first);
+  const std::string why =
+      cat("; ", target_of(settings), " does not run ", refused.nodes.size(), " of them, the first is ", refused.first);
   // Eight bits lose boxes, so decoding is cut as a whole.
   if (ir::decodes(model.graph, ending)) return Cut{ending, why};
   return Cut{ir::part_from(model.graph, ending, refused.nodes), why};
@@ -183,14 +183,14 @@ Result<CutTailPtr> cut_tail(ir::Model& model, const config::Settings& settings, 
   auto tail = std::make_shared<CutTail>();
   tail->model = tail_alone(whole, cut.tail);
   tail->outputs = names_of(whole.graph, whole.graph.outputs());
-  tail->nodes = static_cast<size_t>(std::ranges::count_if(
-      cut.tail.nodes, [&](ir::NodeId id) { return !whole.graph.node(id).is("Constant"); }));
+  tail->nodes = static_cast<size_t>(
+      std::ranges::count_if(cut.tail.nodes, [&](ir::NodeId id) { return !whole.graph.node(id).is("Constant"); }));
   remove_tail(whole, cut.tail);
   model = std::move(whole);
   const std::vector<std::string> outputs = names_of(model.graph, model.graph.outputs());
-  diagnostics.add("tail-cut", "legalize.tail",
-                  cat("the model ends before its last ", tail->nodes, " nodes, its outputs are ", join(outputs, ", "),
-                      cut.why));
+  diagnostics.add(
+      "tail-cut", "legalize.tail",
+      cat("the model ends before its last ", tail->nodes, " nodes, its outputs are ", join(outputs, ", "), cut.why));
   return CutTailPtr(std::move(tail));
 }
 
@@ -235,6 +235,17 @@ class Joining {
       if (is_known && wanted != given)
         return bad_data("the tail reads ", input.name, " as ", name(wanted), ", the body has it as ", name(given));
       known_[id] = found;
+    }
+    return check_outputs_read();
+  }
+
+  /// The body ends in what its tail reads, and in outputs of the uncut model.
+  Status check_outputs_read() const {
+    for (const ir::ValueId id : joined_.graph.outputs()) {
+      const std::string& output = joined_.graph.value(id).name;
+      const bool is_read = std::ranges::any_of(known_, [&](const auto& pair) { return pair.second == id; });
+      if (is_read || std::ranges::find(tail_.outputs, output) != tail_.outputs.end()) continue;
+      return bad_data("the tail does not read ", output, ", an output of the body");
     }
     return Status();
   }
@@ -363,8 +374,8 @@ Result<ir::Model> load_whole(const ModelFile& file, onnx_io::LoadReport& report)
   const std::string path = (std::filesystem::path(file.path).parent_path() / name).string();
   if (file.is_in_memory() || !is_file_name(name) || !file_exists(path)) {
     report.findings.add("tail-missing", file.path,
-                        cat("ends before its tail, ", name, file.is_in_memory() ? ", which bytes have no file for"
-                                                                                : ", which is not in its folder",
+                        cat("ends before its tail, ", name,
+                            file.is_in_memory() ? ", which bytes have no file for" : ", which is not in its folder",
                             "; its outputs are those of the body"));
     return body;
   }

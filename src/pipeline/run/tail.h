@@ -32,9 +32,10 @@ using CutTailPtr = std::shared_ptr<const CutTail>;
 /// null if nothing is cut, with a warning for `cut`. Fails if the target's file cannot be read.
 Result<CutTailPtr> cut_tail(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics);
 
-/// Returns both parts as one graph, with the outputs of the uncut model in their order. Inner names of the tail that the
-/// body uses are changed; the tail is converted to the opset of the body. Fails with kBadData if an input of the tail is
-/// neither an output nor an input of the body, or has another type there.
+/// Returns both parts as one graph, with the outputs of the uncut model in their order. Inner names of the tail that
+/// the body uses are changed; the tail is converted to the opset of the body. Fails with kBadData if an input of the
+/// tail is neither an output nor an input of the body, or has another
+/// type there, or if it does not read an output that the uncut model does not have.
 Result<ir::Model> join_tail(const ir::Model& body, const CutTail& tail);
 
 /// Returns join_tail(), or `body` if `tail` is null.
@@ -53,9 +54,9 @@ std::string tail_file_of(const ir::Model& model);
 /// path, or an empty string.
 Result<std::string> save_tail(const CutTailPtr& tail, const std::string& result_path);
 
-/// Loads a model like load_model(). If it is a body, joins it with its tail in the same folder, and reports that. If the
-/// tail is missing, or the body was loaded from memory, the body is returned with a warning. Fails if the two do not
-/// fit.
+/// Loads a model like load_model(). If it is a body, joins it with its tail in the same folder, and reports that. If
+/// the tail is missing, or the body was loaded from memory, the body is returned with a warning. Fails if the two do
+/// not fit.
 Result<ir::Model> load_whole(const ModelFile& file, onnx_io::LoadReport& report);
 
 }  // namespace quarkq::pipeline

@@ -232,7 +232,8 @@ Status check_pair_outputs(const QuantizeRequest& request, const pipeline::Job& j
   if (request.joined_path.empty()) return Status();
   for (const std::string& other : {output, tail}) {
     if (std::filesystem::absolute(request.joined_path) != std::filesystem::absolute(other)) continue;
-    return invalid_argument("--joined: found ", request.joined_path, ", which this run writes as well; pass another file");
+    return invalid_argument("--joined: found ", request.joined_path,
+                            ", which this run writes as well; pass another file");
   }
   return pipeline::check_output(request.model_path, request.joined_path);
 }
@@ -303,8 +304,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
   Result<ir::Model> original = run_pipeline(run);
   if (!original.ok() && original.status().code() == Code::kInterrupted) return interrupted(state.tuning);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
-  pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value(),
-                               job.tail};
+  pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value(), job.tail};
   report.nothing_to_quantize = !state.settings.stays_float() && !pipeline::has_written(report.phases);
   if (report.nothing_to_quantize) {
     state.diagnostics.add(
