@@ -183,7 +183,7 @@ struct PassTime {
 
 struct QuantizeReport {
   std::string model;         ///< The serialized result if the request sets `in_memory`.
-  std::string tail, joined;  ///< The same of the tail, and of both as one model, if the model was cut (legalize.tail).
+  std::string tail, joined;  ///< The serialized tail, and both as one model, if the model was cut (legalize.tail).
   std::string model_path, output_path, preset, quantizer, isa;
   size_t samples = 0;
   int threads = 0;

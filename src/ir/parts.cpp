@@ -127,7 +127,7 @@ std::set<ValueId> computed_values(const Graph& graph) {
   return computed;
 }
 
-/// A product of two activations is no layer.
+/// Returns whether the node is a layer; a product of two activations is not.
 bool is_layer(const Graph& graph, const Node& node, const std::set<ValueId>& computed) {
   const bool has_weights = !computed.contains(node.input(0)) || !computed.contains(node.input(1));
   return has_layer_op(node) && has_weights && !weighs_bins(graph, node);

@@ -137,7 +137,7 @@ Result<Refusals> refused_nodes(const ir::Model& model, const ir::Tail& ending, c
   return refused;
 }
 
-/// What is cut, and why.
+/// A tail to cut off, and the reason.
 struct Cut {
   ir::Tail tail;
   std::string why;
@@ -229,7 +229,8 @@ class Joining {
       const ir::ValueId found = joined_.graph.find(input.name);
       const bool is_offered =
           found.valid() && (joined_.graph.value(found).is_output || joined_.graph.value(found).is_input);
-      if (!is_offered) return bad_data("the tail reads ", input.name, ", which is no output and no input of the body");
+      if (!is_offered)
+        return bad_data("the tail reads ", input.name, ", which is neither an output nor an input of the body");
       const ElementType wanted = input.type.element, given = joined_.graph.value(found).type.element;
       const bool is_known = wanted != ElementType::kUndefined && given != ElementType::kUndefined;
       if (is_known && wanted != given)
@@ -350,7 +351,8 @@ Result<std::string> save_tail(const CutTailPtr& tail, const std::string& result_
 
 namespace {
 
-/// Returns the names in the metadata; without them the outputs that the tail does not read, and those of the tail.
+/// Returns the names in the metadata; without them the outputs that the tail does not read, and the outputs of the
+/// tail.
 std::vector<std::string> outputs_of_pair(const ir::Model& body, const ir::Model& tail) {
   const std::string listed = onnx_io::metadata_of(body, kOutputsKey);
   if (!listed.empty()) return split(listed, '\n');
@@ -376,7 +378,7 @@ Result<ir::Model> load_whole(const ModelFile& file, onnx_io::LoadReport& report)
     report.findings.add("tail-missing", file.path,
                         cat("ends before its tail, ", name,
                             file.is_in_memory() ? ", which bytes have no file for" : ", which is not in its folder",
-                            "; its outputs are those of the body"));
+                            "; only the body is read"));
     return body;
   }
   QQ_RETURN_IF_ERROR(note_input(path));

@@ -63,7 +63,7 @@ Json config_file(const Json& vaiml) {
   return config;
 }
 
-/// As a literal of Python. Names come from model files and may not be UTF-8.
+/// Returns a literal of Python. Names come from model files and may not be UTF-8.
 std::string literal(const Json& names) {
   return names.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
