@@ -144,6 +144,19 @@ def selection_in_the_graph_works():
 
 
 @test()
+def the_body_is_judged_where_the_pair_has_only_integers():
+    with temp_folder() as folder:
+        nodes = [helper.make_node("Conv", ["x", "v"], ["logits"], "conv", pads=[1, 1, 1, 1]), helper.make_node("Softmax", ["logits"], ["p"], "prob", axis=1),
+                 helper.make_node("ArgMax", ["p"], ["classes"], "best", axis=1, keepdims=0)]
+        model = saved(folder, "segments", nodes, [("classes", [1, 8, 8], TensorProto.INT64)], [weight("v", 5, 3, 3, 3, seed=1)])
+        out, report = quantized(folder, model)
+        expect_equal([node.op_type for node in onnx.load(report["tail"]).graph.node], ["Softmax", "ArgMax"], "the tail")
+        expect_equal([one["name"] for one in report["outputs"]], ["logits"], "the outputs that are judged")
+        same = (pair_results(out, report["tail"])["classes"] == session(model).run(None, FEED)[0]).mean()
+        expect(same > 0.9, f"{same:.2f} of the pixels have the same class")
+
+
+@test()
 def verbs_take_the_pair_as_one_model():
     with temp_folder() as folder:
         model, joined, data = detector(folder), os.path.join(folder, "joined.onnx"), samples(folder)

@@ -353,8 +353,8 @@ Result<EvaluateReport> compare_on_all(Run& run) {
   names.progress = [&run](const Progress& now) { return run.reports(now.done, now.total); };
   ModelPair models;
   models.environment = run.state.environment;
-  QQ_TRY(models.float_model, whole_model(run.loaded, run.state.tail));
-  QQ_TRY(models.quantized_model, whole_model(run.state.model, run.state.tail));
+  QQ_TRY(models.float_model, whole_model(run.loaded, run.tail));
+  QQ_TRY(models.quantized_model, whole_model(run.state.model, run.tail));
   models.samples = samples;
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(pair_models(names, models, ignored));

@@ -136,7 +136,7 @@ void begin(RunState& state, const Job& job) {
   state.model = job.model;
   state.settings = job.settings;
   state.environment = job.environment;
-  state.tail = job.tail;
+  state.tail = judged_tail(job.tail, job.model.graph);
 }
 
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics) {

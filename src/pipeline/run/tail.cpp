@@ -328,6 +328,31 @@ Result<ir::Model> whole_model(const ir::Model& body, const CutTailPtr& tail) {
   return join_tail(body, *tail);
 }
 
+namespace {
+
+constexpr std::string_view kSizesFromValues[] = {"NonMaxSuppression", "NonZero", "Unique", "Compress", "If", "Loop"};
+
+bool has_sizes_from_values(const ir::Graph& graph) {
+  return std::ranges::any_of(graph.order(), [&](ir::NodeId id) {
+    return std::ranges::find(kSizesFromValues, graph.node(id).op) != std::end(kSizesFromValues);
+  });
+}
+
+}  // namespace
+
+CutTailPtr judged_tail(const CutTailPtr& tail, const ir::Graph& body) {
+  if (tail == nullptr) return nullptr;
+  const bool has_own_sizes = has_sizes_from_values(tail->model.graph);
+  const auto is_judged = [&](const std::string& output) {
+    const ir::Graph& graph = tail->model.graph;
+    const ir::ValueId own = graph.find(output), other = body.find(output);
+    if (!own.valid()) return other.valid() && is_floating(body.value(other).type.element);
+    const ir::ValueType& type = graph.value(own).type;
+    return is_floating(type.element) && (type.is_static() || !has_own_sizes);
+  };
+  return std::ranges::any_of(tail->outputs, is_judged) ? tail : nullptr;
+}
+
 // Files: the body names its tail.
 
 std::string tail_path(const std::string& path) {

@@ -41,6 +41,11 @@ Result<ir::Model> join_tail(const ir::Model& body, const CutTail& tail);
 /// Returns join_tail(), or `body` if `tail` is null.
 Result<ir::Model> whole_model(const ir::Model& body, const CutTailPtr& tail);
 
+/// Returns `tail` if results are to be judged joined with it. Returns null if no output of the pair can be compared,
+/// because it has integers only (ArgMax), or sizes that depend on the values (NonMaxSuppression): then the outputs of
+/// the body are judged.
+CutTailPtr judged_tail(const CutTailPtr& tail, const ir::Graph& body);
+
 /// Returns where the tail of the result at `path` is written: "d/out_tail.onnx" for "d/out.onnx".
 std::string tail_path(const std::string& path);
 

@@ -54,7 +54,8 @@ Status save_result(const ir::Model& model, const config::Settings& settings, boo
 }
 
 /// The tail first, so that no body exists without its tail; the joined model last, because it is a check of both.
-Status save_pair(pipeline::Run& run, const pipeline::CutTailPtr& tail) {
+Status save_pair(pipeline::Run& run) {
+  const pipeline::CutTailPtr& tail = run.tail;
   const QuantizeRequest& request = run.request;
   QuantizeReport& report = run.report;
   if (tail == nullptr) return save_result(run.state.model, run.state.settings, request.in_memory, report);
@@ -137,6 +138,7 @@ Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
   run.report.verdict = pipeline::judge(run.report, run.request, run.state.settings, judgement.collapse);
   if (on_collapse == "fail") QQ_RETURN_IF_ERROR(pipeline::check_not_collapsed(judgement, run.report));
   QQ_RETURN_IF_ERROR(pipeline::check_required(judgement, run.report));
+  floats.tail = run.tail;  // the metric of a caller is of the whole network
   return pipeline::judge_by_metric(run.request, floats, run.state.model, judgement, run.report);
 }
 
@@ -300,11 +302,12 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
   pipeline::begin(state, job);
   keep_layers(request, report.output_path, job.settings, state.tuning);
   report.samples = source.size();
-  pipeline::Run run{.request = request, .source = source, .state = state, .report = report, .loaded = loaded};
+  pipeline::Run run{
+      .request = request, .source = source, .state = state, .report = report, .loaded = loaded, .tail = job.tail};
   Result<ir::Model> original = run_pipeline(run);
   if (!original.ok() && original.status().code() == Code::kInterrupted) return interrupted(state.tuning);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
-  pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value(), job.tail};
+  pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value(), state.tail};
   report.nothing_to_quantize = !state.settings.stays_float() && !pipeline::has_written(report.phases);
   if (report.nothing_to_quantize) {
     state.diagnostics.add(
@@ -326,7 +329,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
   if (!report.nothing_to_quantize) pipeline::write_metadata(state, state.model);
   QQ_RETURN_IF_ERROR(check_interface(run, original.value(), report.nothing_to_quantize));
   QQ_RETURN_IF_ERROR(pipeline::save_rescue_settings(run));
-  QQ_RETURN_IF_ERROR(save_pair(run, job.tail));
+  QQ_RETURN_IF_ERROR(save_pair(run));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);
   labels.add(loaded.graph, state.graph());
