@@ -85,6 +85,7 @@ bool has_floats(const ir::Graph& graph, const ir::Node& node) {
   const auto is_float = [&](ir::ValueId value) {
     return value.valid() && graph.constant(value) == nullptr && is_floating(graph.value(value).type.element);
   };
+  if (node.is("Shape") || node.is("Size")) return false;
   return std::ranges::any_of(node.inputs, is_float) || std::ranges::any_of(node.outputs, is_float);
 }
 
@@ -132,7 +133,8 @@ Result<Refusals> refused_nodes(const ir::Model& model, const ir::Tail& ending, c
     if (!refused.first.empty()) continue;
     const TargetReason& reason = judged.reasons.rows[one.reason];
     refused.first = cat(model.graph.label(id), ": ",
-                        !is_refused ? "stays float" : cat(reason.rule, ", ", reason.text.empty() ? "-" : reason.text));
+                        !is_refused ? "these settings leave it float"
+                                    : cat(reason.rule, ", ", reason.text.empty() ? "-" : reason.text));
   }
   return refused;
 }
@@ -148,8 +150,9 @@ Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   const ir::Tail ending = ir::find_ending(model.graph);
   QQ_TRY(const Refusals refused, refused_nodes(model, ending, settings));
   if (refused.nodes.empty()) return Cut{};
+  const size_t count = refused.nodes.size();
   const std::string why =
-      cat("; ", target_of(settings), " does not run ", refused.nodes.size(), " of them, the first is ", refused.first);
+      cat("; ", target_of(settings), " does not run ", count == 1 ? "" : cat(count, " nodes, first "), refused.first);
   // Eight bits lose boxes, so decoding is cut as a whole.
   if (ir::decodes(model.graph, ending)) return Cut{ending, why};
   return Cut{ir::part_from(model.graph, ending, refused.nodes), why};
@@ -188,9 +191,9 @@ Result<CutTailPtr> cut_tail(ir::Model& model, const config::Settings& settings, 
   remove_tail(whole, cut.tail);
   model = std::move(whole);
   const std::vector<std::string> outputs = names_of(model.graph, model.graph.outputs());
-  diagnostics.add(
-      "tail-cut", "legalize.tail",
-      cat("the model ends before its last ", tail->nodes, " nodes, its outputs are ", join(outputs, ", "), cut.why));
+  diagnostics.add("tail-cut", "legalize.tail",
+                  cat("the model ends before its last ", tail->nodes == 1 ? "node" : cat(tail->nodes, " nodes"),
+                      ", its outputs are ", join(outputs, ", "), cut.why));
   return CutTailPtr(std::move(tail));
 }
 
