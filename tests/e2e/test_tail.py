@@ -10,7 +10,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from harness import expect, expect_equal, expect_error, quarkq, read_bytes, run, temp_folder, test
+from harness import expect, expect_equal, expect_error, quarkq, read_bytes, run, shared, temp_folder, test
 from reference import session
 from target_network import detector, network, samples, weight
 
@@ -154,6 +154,15 @@ def the_body_is_judged_where_the_pair_has_only_integers():
         expect_equal([one["name"] for one in report["outputs"]], ["logits"], "the outputs that are judged")
         same = (pair_results(out, report["tail"])["classes"] == session(model).run(None, FEED)[0]).mean()
         expect(same > 0.9, f"{same:.2f} of the pixels have the same class")
+
+
+@test()
+def a_rescue_judges_the_pair_of_each_trial():
+    model, calib = shared("models", "mlsd_tiny_320.onnx"), shared("golden", "inputs", "mlsd_tiny_320", "calib")
+    with temp_folder() as folder:
+        out, report = os.path.join(folder, "out.onnx"), os.path.join(folder, "r.json")
+        quarkq("quantize", model, *X1, "--calib", calib, "-o", out, "--report", report)
+        expect_equal([one["name"] for one in report_of(folder)["outputs"]], ["Identity_1", "Identity_2"], "the outputs that are judged")
 
 
 @test()
