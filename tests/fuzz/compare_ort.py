@@ -272,7 +272,7 @@ def quantize(model, preset, **more):
     """The report of a quantization, whose result has the interface of the float model."""
     with declining("is quantized already", "has no kernel", "needs opset", "contain NaN", "(op_type:Scan)"):
         report = quarkq.quantize(model.bytes, config=preset, data=[model.feeds], threads=1, **more)
-    made = onnx.ModelProto.FromString(report.model).graph
+    made = onnx.ModelProto.FromString(report.joined or report.model).graph
     for kind in ("input", "output"):
         names = [[value.name for value in getattr(graph, kind)] for graph in (made, onnx.ModelProto.FromString(model.bytes).graph)]
         stored = {one.name for one in made.initializer} if kind == "input" else set()
