@@ -85,6 +85,10 @@ QUARKQ_C_EXPORT const char* quarkq_message(const quarkq_result* result);
 QUARKQ_C_EXPORT const char* quarkq_findings(const quarkq_result* result);
 /* Returns the serialized model of "quantize" and "convert" with "in_memory". */
 QUARKQ_C_EXPORT quarkq_bytes quarkq_model(const quarkq_result* result);
+/* Return the tail of a model that "quantize" with "in_memory" cut (docs/targets.md), and both as one model; empty if
+   the model is whole. */
+QUARKQ_C_EXPORT quarkq_bytes quarkq_tail(const quarkq_result* result);
+QUARKQ_C_EXPORT quarkq_bytes quarkq_joined(const quarkq_result* result);
 
 /* Returns "MAJOR.MINOR.PATCH". */
 QUARKQ_C_EXPORT const char* quarkq_version(void);

@@ -130,7 +130,8 @@ struct OptimizeReport {
   std::string dump;    ///< The model after the pass `dump_after`, as text.
   std::vector<Finding> findings;
   double seconds = 0;
-  std::string tail_path;  ///< File of the second model that decodes the outputs (legalize.tail=cut); otherwise empty.
+  std::string
+      tail_path;  ///< File of the float model with the last nodes; empty unless the model was cut (legalize.tail).
 };
 
 /// Optimizes a model. Afterwards the output file is complete or absent.

@@ -68,6 +68,8 @@ struct QuantizeRequest {
                                            ///< again.
   bool in_memory = false;                  ///< Returns the result in QuantizeReport::model and writes no file.
   std::string output_path;                 ///< Empty: "<stem>_quantized.onnx" in the folder of the model.
+  std::string joined_path;                 ///< If the model is cut (legalize.tail), also writes body and tail here as
+                                           ///< one model; empty: no such file.
   std::string config;                      ///< A file if it exists, otherwise the name of a preset with or without
                                            ///< ".yaml".
   /// "key=value", or an option of the command line: "--target=x2", "--shape={x: [1]}". Both override `config`, and
@@ -111,10 +113,11 @@ QUARKQ_EXPORT std::string default_output_path(const std::string& model_path);
 
 /// Writes into `folder`, which is created if necessary:
 /// the compiler's configuration (vitisai_config.json) for targets that read one, names and values for the execution
-/// provider (provider_options.json), and a page with the evidence and a session in Python.
-/// The values come from the options of the target (a name or a file, docs/targets.md), the cache key from the content
-/// of the model at `model_path`. Returns the written paths. Replaces existing files of these names. Fails with
-/// kInvalidArgument for an unknown target and with kIo if a file cannot be read or written.
+/// provider (provider_options.json), a session in Python, which runs body and tail of a cut model, as a file of its
+/// own, and a page with both and the evidence. The values come from the options of the target (a name or a file,
+/// docs/targets.md), the cache key from the content of the model at `model_path`. Returns the written paths. Replaces
+/// existing files of these names. Fails with kInvalidArgument for an unknown target and with kIo if a file cannot be
+/// read or written.
 QUARKQ_EXPORT Result<std::vector<std::string>> write_deployment(const std::string& model_path,
                                                                 const std::string& target, const std::string& folder);
 

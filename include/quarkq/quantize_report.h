@@ -183,7 +183,8 @@ struct PassTime {
 };
 
 struct QuantizeReport {
-  std::string model;  ///< The serialized result if the request sets `in_memory`.
+  std::string model;         ///< The serialized result if the request sets `in_memory`.
+  std::string tail, joined;  ///< The serialized tail, and both as one model, if the model was cut (legalize.tail).
   std::string model_path, output_path, preset, quantizer, isa;
   size_t samples = 0;
   int threads = 0;
@@ -208,12 +209,12 @@ struct QuantizeReport {
   std::optional<TargetReport> target;  ///< Prediction for the requested target, or for the target of the preset. Absent
                                        ///< if there is none.
   std::optional<Deployability> deployable;  ///< Summary of `target`.
-  std::string tail_path;                    ///< File of the second model that decodes the outputs (legalize.tail=cut);
-                                            ///< otherwise empty.
-  bool target_is_default = false;           ///< `target` comes from the preset, not from the request.
-  size_t compared_samples = 0;              ///< Number of samples compared for `outputs`; 0 if the outputs were not
-                                            ///< compared.
-  std::string compared_folder;              ///< Folder of the compared samples; empty if they are calibration samples.
+  std::string tail_path;           ///< File of the float model with the last nodes; empty unless the model was cut.
+  std::string joined_path;         ///< File of result and tail as one model; empty unless requested and cut.
+  size_t tail_nodes = 0;           ///< Number of nodes that were cut off.
+  bool target_is_default = false;  ///< `target` comes from the preset, not from the request.
+  size_t compared_samples = 0;     ///< Number of samples compared for `outputs`; 0 if the outputs were not compared.
+  std::string compared_folder;     ///< Folder of the compared samples; empty if they are calibration samples.
   std::vector<TensorAgreement> worst_tensors;  ///< The noisiest tensors, noisiest first.
   std::vector<TensorAgreement> causes;         ///< Tensors at which the signal quality drops, in node order.
   std::vector<TunedLayer> tuned_layers;

@@ -77,9 +77,9 @@ class Call:
         if code != 0:
             found = findings_of(json.loads(library.quarkq_findings(result).decode()))
             raise error_of(code, library.quarkq_message(result).decode(errors="replace"), found)
-        model = library.quarkq_model(result)
-        in_memory = ctypes.string_at(model.data, model.size) if model.size else None
-        return Report(library.quarkq_report(result).decode(), in_memory)
+        models = [view(result) for view in (library.quarkq_model, library.quarkq_tail, library.quarkq_joined)]
+        in_memory = [ctypes.string_at(model.data, model.size) if model.size else None for model in models]
+        return Report(library.quarkq_report(result).decode(), *in_memory)
 
     def _compute(self, library: Any, arguments: c.CArguments, results: List[Any]) -> None:
         try:

@@ -55,6 +55,8 @@ _FUNCTIONS = {
     "quarkq_message": (c_char_p, [c_void_p]),
     "quarkq_findings": (c_char_p, [c_void_p]),
     "quarkq_model": (CBytes, [c_void_p]),
+    "quarkq_tail": (CBytes, [c_void_p]),
+    "quarkq_joined": (CBytes, [c_void_p]),
     "quarkq_version": (c_char_p, []),
 }
 _SPINNING = "GOMP_SPINCOUNT"  # read once, when OpenMP is loaded; why it is bounded: docs/adr/0003-spinning.md

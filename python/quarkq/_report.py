@@ -79,12 +79,14 @@ def _plain_rows(report: Report) -> List[Tuple[str, str]]:
 class Report(Mapping[str, Any]):
     """The report of a call: a mapping with the keys of the program's `--json` (docs/schemas). print() gives a summary."""
 
-    def __init__(self, text: str, model: Optional[bytes] = None) -> None:
+    def __init__(self, text: str, model: Optional[bytes] = None, tail: Optional[bytes] = None, joined: Optional[bytes] = None) -> None:
         import json
 
         self._values: Dict[str, Any] = json.loads(text)
         self._text = text
         self.model = model  #: the serialized result when no output file was named
+        self.tail = tail  #: the same of the float model with its last nodes, if it was cut (docs/targets.md)
+        self.joined = joined  #: result and tail as one model, if it was cut
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]

@@ -153,9 +153,10 @@ def quantize(
     settings: Optional[Settings] = None, stats: Optional[Path] = None, eval_data: Data = None, require: Sequence[str] = (),
     metric: Optional[Metric] = None, progress: Optional[OnProgress] = None, threads: int = 0, verify: bool = True,
     details: bool = False, resume: bool = True, compat: Optional[str] = None, target: Optional[Path] = None,
-    shapes: Optional[Shapes] = None, workers_folder: Optional[Path] = None,
+    shapes: Optional[Shapes] = None, workers_folder: Optional[Path] = None, joined: Optional[Path] = None,
 ) -> Report:
-    """Quantizes `model` into the file `output`; without one into `Report.model`.
+    """Quantizes `model` into the file `output`; without one into `Report.model`. If the model is cut (docs/targets.md), the float
+    model with its last nodes is the file `<output>_tail.onnx`, otherwise `Report.tail`; both as one model are `Report.joined`.
 
     model: a path, the serialized bytes, or an onnx.ModelProto.
     config: a preset ("xint8"), a settings file, or a dict with what such a file holds. settings: single settings over it, as a dict
@@ -167,13 +168,14 @@ def quantize(
     target: the NPU compiler that the model is rewritten for (docs/targets.md), with a preset of its own where `config` is absent; the
     target of the preset if absent, "none" for no target.
     shapes: of inputs with symbolic dimensions, by name.
+    joined: with `output`, the file for a cut model and its tail as one model.
     workers_folder: shared by processes that fine-tune the layers together (docs/scaling.md).
     metric: called as metric(sample number, float outputs, quantized outputs) for each sample that is compared, outputs as dicts of
     arrays; higher is better. Its mean is `Report.metric`, and `require=["metric>=0.9"]` makes it a gate, as "cos>=0.99" does for
     the cosine and "deployable" for the target. progress: called with a Progress; returning False ends the call with Interrupted.
     """
     with _Job("quantize", output=_output(output), in_memory=output is None, require=list(require), threads=threads, verify=verify,
-              details=details, resume=resume, stats=_output(stats)) as job:
+              details=details, resume=resume, stats=_output(stats), joined=_output(joined)) as job:
         if workers_folder is not None:
             job.request["workers_folder"] = os.fspath(workers_folder)
         job.take_model(model)

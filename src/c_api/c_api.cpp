@@ -22,7 +22,7 @@
 
 struct quarkq_result {
   quarkq::Status status;
-  std::string report, model;
+  std::string report, model, tail, joined;
   std::string findings = "[]";
 };
 
@@ -63,6 +63,10 @@ Status finish_with_model(const Request& json, const T& request, Verb verb, quark
   QQ_TRY(auto report, verb(request));
   result.report = to_json(report);
   result.model = std::move(report.model);
+  if constexpr (requires { report.tail; }) {
+    result.tail = std::move(report.tail);
+    result.joined = std::move(report.joined);
+  }
   return Status();
 }
 
@@ -75,6 +79,7 @@ Status call_quantize(Request& json, const Arguments& arguments, quarkq_result& r
   json.take("workers_folder", request.workers_folder);
   request.eval_source = c_api::source_of(arguments.evaluation);
   request.metric = c_api::metric_of(arguments.callbacks);
+  json.take("joined", request.joined_path);
   return finish_with_model(json, request, quantize, result);
 }
 
@@ -293,5 +298,11 @@ const char* quarkq_message(const quarkq_result* result) {
 const char* quarkq_findings(const quarkq_result* result) { return result == nullptr ? "[]" : result->findings.c_str(); }
 quarkq_bytes quarkq_model(const quarkq_result* result) {
   return result == nullptr ? quarkq_bytes{nullptr, 0} : quarkq_bytes{result->model.data(), result->model.size()};
+}
+quarkq_bytes quarkq_tail(const quarkq_result* result) {
+  return result == nullptr ? quarkq_bytes{nullptr, 0} : quarkq_bytes{result->tail.data(), result->tail.size()};
+}
+quarkq_bytes quarkq_joined(const quarkq_result* result) {
+  return result == nullptr ? quarkq_bytes{nullptr, 0} : quarkq_bytes{result->joined.data(), result->joined.size()};
 }
 const char* quarkq_version(void) { return quarkq::version(); }

@@ -119,7 +119,8 @@ Result<Request> Request::parse(const std::string& verb, const char* text) {
 }
 
 Status Request::declare_files(RunFiles& files) const {
-  constexpr std::string_view kOutputs[] = {"output"}, kOutputFolders[] = {"outputs", "state", "workers_folder"},
+  constexpr std::string_view kOutputs[] = {"output", "joined"},
+                             kOutputFolders[] = {"outputs", "state", "workers_folder"},
                              kSampleFolders[] = {"calib",
                                                  "eval",
                                                  "data",

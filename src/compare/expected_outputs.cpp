@@ -264,6 +264,10 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
   ir::Model model = quantized;  // shares the weights
   Diagnostics ignored;
   if (prepare_ != nullptr) QQ_RETURN_IF_ERROR(prepare_(model, ignored));
+  for (const Output& output : outputs_) {
+    if (output.index >= model.graph.outputs().size())
+      return internal_error("the compared model does not have the output ", output.name);
+  }
   std::vector<double> magnitudes;
   for (const Output& output : outputs_) magnitudes.push_back(samples_.empty() ? 0 : usual_magnitude(output));
   std::vector<std::vector<Compared>> all(samples_.size());

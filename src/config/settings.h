@@ -216,6 +216,7 @@ struct Settings {
   bool replaces_prelu() const { return legalize.prelu_to_leaky_relu.value_or(false); }
   bool keeps_tail_float() const { return legalize.tail == "float"; }
   bool cuts_tail() const { return legalize.tail == "cut"; }
+  bool may_cut_tail() const { return legalize.tail == "auto"; }
   bool writes_conv_attributes() const {
     return legalize.explicit_conv_attributes.value_or(quirk(Quirk::kExplicitConvAttributes));
   }

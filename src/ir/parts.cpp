@@ -9,6 +9,7 @@
 
 #include "ir/edit.h"
 #include "ir/graph_analysis.h"
+#include "ir/traversal.h"
 
 namespace quarkq::ir {
 
@@ -93,7 +94,7 @@ Part part_of(const Graph& whole, const std::vector<ValueId>& feeds, const std::v
 namespace {
 
 constexpr std::string_view kLayers[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", "LSTM", "GRU", "RNN"};
-constexpr std::string_view kActivations[] = {"Relu", "LeakyRelu", "PRelu", "Clip"};
+constexpr std::string_view kActivations[] = {"Relu", "LeakyRelu", "PRelu", "Clip", "BatchNormalization"};
 constexpr std::string_view kDecoding[] = {"Concat", "Split", "Slice",   "Gather",           "GatherND",
                                           "TopK",   "Exp",   "NonZero", "NonMaxSuppression"};
 
@@ -112,17 +113,50 @@ bool weighs_bins(const Graph& graph, const Node& node) {
   return is_one_by_one && before != nullptr && before->is("Softmax");
 }
 
-bool is_layer(const Graph& graph, const Node& node) { return has_layer_op(node) && !weighs_bins(graph, node); }
+/// The values that depend on what a caller feeds.
+std::set<ValueId> computed_values(const Graph& graph) {
+  const std::vector<ValueId> inputs = graph.required_inputs();
+  std::set<ValueId> computed(inputs.begin(), inputs.end());
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const auto is_computed = [&](ValueId value) { return computed.contains(value); };
+    if (std::ranges::any_of(node.inputs, is_computed) ||
+        std::ranges::any_of(node.captures, is_computed, &Capture::outer))
+      computed.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return computed;
+}
+
+/// Returns whether the node is a layer; a product of two activations is not.
+bool is_layer(const Graph& graph, const Node& node, const std::set<ValueId>& computed) {
+  const bool has_weights = !computed.contains(node.input(0)) || !computed.contains(node.input(1));
+  return has_layer_op(node) && has_weights && !weighs_bins(graph, node);
+}
+
+/// A stored tensor with one value per channel at most.
+bool is_vector(const Graph& graph, ValueId value) {
+  const Tensor* stored = value.valid() ? graph.constant(value) : nullptr;
+  return stored != nullptr && std::ranges::count_if(stored->dims(), [](int64_t dim) { return dim != 1; }) <= 1;
+}
+
+/// Returns the value that an activation, or the addition of a bias, transforms. Returns an invalid id for other nodes.
+ValueId transformed_value(const Graph& graph, const Node& node) {
+  if (is_one_of(node, kActivations)) return node.input(0);
+  if (!node.is("Add")) return {};
+  return is_vector(graph, node.input(0)) ? node.input(1) : is_vector(graph, node.input(1)) ? node.input(0) : ValueId();
+}
 
 /// The only reader of a value that is made by none of the tail's nodes.
 bool is_activation_of_layer(const Graph& graph, const Node& node, const std::set<NodeId>& tail) {
-  if (!is_one_of(node, kActivations) || !node.input(0).valid() || graph.use_count(node.input(0)) != 1) return false;
-  const Node* source = graph.producer(node.input(0));
+  const ValueId value = transformed_value(graph, node);
+  if (!value.valid() || graph.use_count(value) != 1) return false;
+  const Node* source = graph.producer(value);
   return source != nullptr && !tail.contains(source->id);
 }
 
 /// Returns the nodes from which no layer is reachable, in reverse node order.
 std::set<NodeId> nodes_after_layers(const Graph& graph) {
+  const std::set<ValueId> computed = computed_values(graph);
   std::set<NodeId> before;  // layers, and what leads to them
   for (auto id = graph.order().rbegin(); id != graph.order().rend(); ++id) {
     const Node& node = graph.node(*id);
@@ -131,7 +165,8 @@ std::set<NodeId> nodes_after_layers(const Graph& graph) {
       const std::vector<Use>& uses = graph.value(output).uses;
       return std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return before.contains(use.node); });
     };
-    if (is_layer(graph, node) || std::any_of(node.outputs.begin(), node.outputs.end(), leads)) before.insert(*id);
+    if (is_layer(graph, node, computed) || std::any_of(node.outputs.begin(), node.outputs.end(), leads))
+      before.insert(*id);
   }
   std::set<NodeId> after;
   for (const NodeId id : graph.order()) {
@@ -160,16 +195,51 @@ std::vector<ValueId> inputs_of(const Graph& graph, const std::set<NodeId>& nodes
 
 bool has_layer_op(const Node& node) { return is_one_of(node, kLayers); }
 
-Tail find_tail(const Graph& graph) {
-  Tail tail{nodes_after_layers(graph), {}};
+Tail find_ending(const Graph& graph) {
+  Tail ending{nodes_after_layers(graph), {}};
   for (const NodeId id : graph.order()) {
-    if (tail.nodes.contains(id) && is_activation_of_layer(graph, graph.node(id), tail.nodes)) tail.nodes.erase(id);
+    if (ending.nodes.contains(id) && is_activation_of_layer(graph, graph.node(id), ending.nodes))
+      ending.nodes.erase(id);
   }
-  const bool decodes = std::any_of(tail.nodes.begin(), tail.nodes.end(),
-                                   [&](NodeId id) { return is_one_of(graph.node(id), kDecoding); });
-  if (!decodes) return {};
-  tail.inputs = inputs_of(graph, tail.nodes);
-  return tail;
+  ending.inputs = inputs_of(graph, ending.nodes);
+  return ending;
+}
+
+namespace {
+
+/// Exporters put the selection of boxes into branches as well.
+bool has_decoding(const Node& node) {
+  if (is_one_of(node, kDecoding)) return true;
+  return std::ranges::any_of(nested_graphs(node), [](const Graph* nested) {
+    return std::ranges::any_of(nested->order(), [&](NodeId id) { return has_decoding(nested->node(id)); });
+  });
+}
+
+}  // namespace
+
+bool decodes(const Graph& graph, const Tail& tail) {
+  return std::ranges::any_of(tail.nodes, [&](NodeId id) { return has_decoding(graph.node(id)); });
+}
+
+Tail find_tail(const Graph& graph) {
+  Tail ending = find_ending(graph);
+  return decodes(graph, ending) ? ending : Tail();
+}
+
+Tail part_from(const Graph& graph, const Tail& ending, const std::set<NodeId>& nodes) {
+  Tail part;
+  std::vector<NodeId> open(nodes.begin(), nodes.end());
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (!ending.nodes.contains(id) || !part.nodes.insert(id).second) continue;
+    for (const ValueId output : graph.node(id).outputs) {
+      if (!output.valid()) continue;
+      for (const Use& use : graph.value(output).uses) open.push_back(use.node);
+    }
+  }
+  part.inputs = inputs_of(graph, part.nodes);
+  return part;
 }
 
 namespace {

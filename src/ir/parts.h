@@ -19,8 +19,7 @@ struct Part {
 /// computed nor constant become inputs after the feeds.
 Part part_of(const Graph& whole, const std::vector<ValueId>& feeds, const std::vector<ValueId>& fetches);
 
-/// The tail of a network: the decoding after the last layers of a detector, such as the selection of boxes
-/// (ref:targets).
+/// The tail of a network: nodes after the last layers, such as the selection of boxes (ref:targets).
 struct Tail {
   std::set<NodeId> nodes;
   std::vector<ValueId> inputs;  ///< Values that are read in the tail, computed before it and not constant, in the order
@@ -30,11 +29,19 @@ struct Tail {
 /// Returns true for Conv, ConvTranspose, Gemm, MatMul and recurrent operators of ai.onnx.
 bool has_layer_op(const Node& node);
 
-/// Returns the nodes from which no layer is reachable. Layers are nodes with has_layer_op(), except a Conv to one
-/// channel that only weighs bins (distribution focal loss). Activations that read only the preceding layer belong to
-/// the layer. Returns an empty tail if nothing is decoded, that is without Concat, Split, Slice, Gather, TopK,
-/// NonMaxSuppression, NonZero or Exp: a Softmax after a classifier is not a tail.
+/// Returns the nodes from which no layer is reachable. Layers are nodes with has_layer_op() and stored weights, except
+/// a Conv to one channel that only weighs bins (distribution focal loss). Activations and biases that read only the
+/// preceding layer belong to the layer. Returns an empty tail if the graph has no layer.
+Tail find_ending(const Graph& graph);
+
+/// Returns whether the tail contains Concat, Split, Slice, Gather, TopK, NonMaxSuppression, NonZero or Exp.
+bool decodes(const Graph& graph, const Tail& tail);
+
+/// Returns find_ending() if it decodes, and an empty tail otherwise: a Softmax after a classifier decodes nothing.
 Tail find_tail(const Graph& graph);
+
+/// Returns the nodes of `ending` among `nodes` and after them.
+Tail part_from(const Graph& graph, const Tail& ending, const std::set<NodeId>& nodes);
 
 /// Islands: connected parts of a graph that run in another format than the nodes around them. NPU compilers cut a model
 /// at each border of an island, so a small number is desirable (ref:targets).

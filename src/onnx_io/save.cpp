@@ -286,4 +286,21 @@ void set_metadata(ir::Model& model, const std::vector<std::pair<std::string, std
   model.extra = proto.SerializeAsString();
 }
 
+std::string metadata_of(const ir::Model& model, const std::string& key) {
+  onnx::ModelProto proto;
+  merge_rest(model.extra, proto);
+  for (const onnx::StringStringEntryProto& entry : proto.metadata_props())
+    if (entry.key() == key) return entry.value();
+  return "";
+}
+
+void remove_metadata(ir::Model& model, const std::vector<std::string>& keys) {
+  onnx::ModelProto proto;
+  merge_rest(model.extra, proto);
+  auto& entries = *proto.mutable_metadata_props();
+  for (int i = entries.size(); i-- > 0;)
+    if (std::ranges::find(keys, entries[i].key()) != keys.end()) entries.DeleteSubrange(i, 1);
+  model.extra = proto.SerializeAsString();
+}
+
 }  // namespace quarkq::onnx_io

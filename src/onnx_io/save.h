@@ -47,5 +47,8 @@ Result<Unweighted> to_bytes_without_weights(const ir::Model& model);
 
 /// Appends `pairs` to the pairs of the model, in this order. An existing key keeps its position and gets the new value.
 void set_metadata(ir::Model& model, const std::vector<std::pair<std::string, std::string>>& pairs);
+/// Returns the value of the key, or an empty string if the model does not have it.
+std::string metadata_of(const ir::Model& model, const std::string& key);
+void remove_metadata(ir::Model& model, const std::vector<std::string>& keys);
 
 }  // namespace quarkq::onnx_io

@@ -19,6 +19,7 @@
 #include "config/named_files.h"
 #include "onnx_io/load.h"
 #include "pipeline/report/json.h"
+#include "pipeline/run/tail.h"
 #include "quarkq/status.h"
 
 namespace quarkq::tuning {
@@ -81,7 +82,7 @@ Status write_copy(const MappedFile& file, const std::string& to) {
 /// A model in the folder of trials, and its weights if they are in a file of their own. Others may have put anything
 /// there, so links are not followed.
 struct StoredModel {
-  File model, data;
+  File model, data, tail;
 
   static Result<StoredModel> open(const std::string& path) {
     StoredModel stored;
@@ -91,12 +92,15 @@ struct StoredModel {
     if (has_data) {
       QQ_TRY(stored.data, MappedFile::open(path + kDataSuffix, MappedFile::Links::kRefused));
     }
+    if (fs::exists(fs::symlink_status(pipeline::tail_path(path), error))) {
+      QQ_TRY(stored.tail, MappedFile::open(pipeline::tail_path(path), MappedFile::Links::kRefused));
+    }
     return stored;
   }
 
   std::string hash() const {
     ContentHash hash;
-    for (const File& file : {model, data}) {
+    for (const File& file : {model, data, tail}) {
       hash.add(cat(file == nullptr ? 0 : file->size()));
       if (file != nullptr) hash.add(file->data(), file->size());
     }
@@ -226,7 +230,8 @@ Result<std::string> TrialStore::make_model_path(const std::vector<std::string>& 
   fs::create_directories(place(settings), error);
   if (error) return io_error(place(settings), ": cannot make this folder: ", error.message());
   std::string path = model_path(settings);
-  for (const std::string& left : {path, path + kDataSuffix}) fs::remove(left, error);  // it was not what was made
+  for (const std::string& left : {path, path + kDataSuffix, pipeline::tail_path(path)})
+    fs::remove(left, error);  // it was not what was made
   return path;
 }
 
@@ -257,6 +262,7 @@ Status TrialStore::copy_model(const Trial& trial, const std::string& output) con
   if (stored.hash() != trial.model_hash) return io_error(path, ": was changed by somebody else while it was in use");
   if (stored.data != nullptr)
     QQ_RETURN_IF_ERROR(write_copy(*stored.data, cat(folder_of(output), "/", model_name_, kDataSuffix)));
+  if (stored.tail != nullptr) QQ_RETURN_IF_ERROR(write_copy(*stored.tail, pipeline::tail_path(output)));
   return write_copy(*stored.model, output);
 }
 

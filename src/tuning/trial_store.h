@@ -54,8 +54,8 @@ class TrialStore {
   Result<std::string> make_model_path(const std::vector<std::string>& settings) const;
   std::string model_path(const std::vector<std::string>& settings) const;
   std::string claim_path(const std::vector<std::string>& settings) const;
-  /// Copies the model and its external data. The output is complete or unchanged afterwards. Fails with kIo if the
-  /// model differs from the trial's.
+  /// Copies the model, its external data and its tail. The output is complete or unchanged afterwards. Fails with kIo
+  /// if the model differs from the trial's.
   Status copy_model(const Trial& trial, const std::string& output) const;
 
   std::optional<double> load_float_value() const;

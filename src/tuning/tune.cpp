@@ -13,6 +13,7 @@
 #include "exec/environment.h"
 #include "pipeline/report/json.h"
 #include "pipeline/run/facts.h"
+#include "pipeline/run/tail.h"
 #include "quarkq/analyze.h"
 #include "quarkq/status.h"
 #include "quarkq/tune.h"
@@ -268,7 +269,8 @@ Status check_paths(const TuneRequest& request, RunFiles& files) {
   for (const std::string& input : {request.model_path, request.config, request.search_path, request.metric.truth_path})
     QQ_RETURN_IF_ERROR(files.add_input(input));
   const std::string settings = settings_path_of(request.output_path);
-  for (const std::string& output : {request.output_path, settings}) QQ_RETURN_IF_ERROR(files.add_output(output));
+  for (const std::string& output : {request.output_path, settings, pipeline::tail_path(request.output_path)})
+    QQ_RETURN_IF_ERROR(files.add_output(output));
   return check_settings_file(settings);
 }
 

@@ -5,11 +5,11 @@ import os
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
 from harness import expect, expect_equal, quarkq, run, temp_folder, test
 from reference import session
-from target_network import network, samples, weight
+from target_network import detector, network, samples
 
 INTEGER_TARGETS = ("x1", "x2", "winml", "gen2-vint8", "gen2-mixed")
 FLOAT_TARGETS = ("vaiml-bf16", "gen2-bf16", "gen2-fp16")
@@ -198,45 +198,6 @@ def compat_mode_knows_no_targets():
         expect(refused.returncode != 0 and "--compat" in refused.stderr and "target" in refused.stderr, f"found {refused.stderr}")
 
 
-def detector(folder):
-    """Two heads over a trunk; boxes are decoded by Exp and Slice, scores by Sigmoid, and both are joined."""
-    ints = lambda name, *values: numpy_helper.from_array(np.array(values, np.int64), name)  # noqa: E731
-    weights = [weight("v", 8, 3, 3, 3, seed=1), weight("boxes_w", 4, 8, 1, 1, seed=2), weight("scores_w", 2, 8, 1, 1, seed=3), weight("anchors", 1, 2, 8, 8, seed=4),
-               ints("0", 0), ints("2", 2), ints("4", 4), ints("axis", 1)]
-    nodes = [helper.make_node("Conv", ["x", "v"], ["a"], "trunk", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["a"], ["b"], "relu"),
-             helper.make_node("Conv", ["b", "boxes_w"], ["boxes"], "box_head"), helper.make_node("Conv", ["b", "scores_w"], ["scores"], "score_head"),
-             helper.make_node("Slice", ["boxes", "0", "2", "axis"], ["centers"], "centers"), helper.make_node("Slice", ["boxes", "2", "4", "axis"], ["sizes"], "sizes"),
-             helper.make_node("Exp", ["sizes"], ["exp"], "exp"), helper.make_node("Mul", ["exp", "anchors"], ["scaled"], "scale"),
-             helper.make_node("Sigmoid", ["scores"], ["p"], "sigmoid"), helper.make_node("Concat", ["centers", "scaled", "p"], ["y"], "join", axis=1)]
-    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)  # noqa: E731
-    graph = helper.make_graph(nodes, "g", [value("x", [1, 3, 8, 8])], [value("y", [1, 6, 8, 8]), value("b", [1, 8, 8, 8])], weights)
-    path = os.path.join(folder, "detector.onnx")
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
-    return path
-
-
-@test(cases=["quantize", "optimize"])
-def a_tail_becomes_a_model_of_its_own(verb):
-    with temp_folder() as folder:
-        model, out = detector(folder), os.path.join(folder, "out.onnx")
-        before = session(model).run(None, (feed := {"x": np.random.default_rng(5).random((1, 3, 8, 8), dtype=np.float32)}))
-        config = ["--config", "xint8", "--calib", samples(folder)] if verb == "quantize" else []
-        result = run(verb, model, *config, "--set", "legalize.tail=cut", "-o", out, f"--json={folder}/r.json")
-        expect_equal(result.returncode, 0, result.stderr)
-        with open(os.path.join(folder, "r.json")) as file:
-            tail = json.load(file)["tail"]
-        expect_equal(tail, os.path.join(folder, "out_tail.onnx"), "path of the tail")
-        onnx.checker.check_model(tail, full_check=True)
-        network, decoder = session(out), session(tail)
-        expect_equal([one.name for one in network.get_outputs()], ["b", "boxes", "scores"], "outputs of the network")
-        expect_equal([one.name for one in decoder.get_inputs()], ["boxes", "scores"], "inputs of the tail")
-        found = dict(zip((one.name for one in network.get_outputs()), network.run(None, feed)))
-        (decoded,) = decoder.run(None, {name: found[name] for name in ("boxes", "scores")})
-        error = np.abs(decoded - before[0]).max()
-        expect(error < (0.1 if verb == "quantize" else 1e-5), f"the two models differ from the whole one by {error}")
-        expect(not any("Linear" in node.op_type for node in onnx.load(tail).graph.node), "the tail is quantized")
-
-
 @test()
 def a_tail_stays_float_for_mixed_compilers():
     with temp_folder() as folder:
@@ -248,18 +209,6 @@ def a_tail_stays_float_for_mixed_compilers():
         expect_equal(read, {"DequantizeLinear", *tail} - {"Concat"}, "what the tail reads")
         dq = [name for node in model.graph.node if node.op_type in tail for name in node.input if name in made and made[name].op_type == "DequantizeLinear"]
         expect_equal(len(dq), 3, "pairs at the border: two Slices and a Sigmoid")
-
-
-@test()
-def what_has_no_tail_is_not_cut():
-    with temp_folder() as folder:
-        out = os.path.join(folder, "out.onnx")
-        result = run("quantize", network(folder, batch=1), "--config", "xint8", "--calib", samples(folder), "--set", "legalize.tail=cut", "-o", out)
-        expect_equal(result.returncode, 0, result.stderr)
-        expect("[no-tail]" in result.stderr, f"found {result.stderr}")
-        expect(not os.path.exists(os.path.join(folder, "out_tail.onnx")), "a tail was written")
-        refused = run("quantize", network(folder, batch=1), "--config", "xint8", "--set", "legalize.tail=off", "-o", out)
-        expect("legalize.tail: found off, allowed is keep or float or cut" in refused.stderr, f"found {refused.stderr}")
 
 
 @test(cases=["xint8", "a8w8", "a16w8", "vint8", "xint8_adaround", "bf16"])

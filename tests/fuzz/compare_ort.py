@@ -272,7 +272,7 @@ def quantize(model, preset, **more):
     """The report of a quantization, whose result has the interface of the float model."""
     with declining("is quantized already", "has no kernel", "needs opset", "contain NaN", "(op_type:Scan)"):
         report = quarkq.quantize(model.bytes, config=preset, data=[model.feeds], threads=1, **more)
-    made = onnx.ModelProto.FromString(report.model).graph
+    made = onnx.ModelProto.FromString(report.joined or report.model).graph
     for kind in ("input", "output"):
         names = [[value.name for value in getattr(graph, kind)] for graph in (made, onnx.ModelProto.FromString(model.bytes).graph)]
         stored = {one.name for one in made.initializer} if kind == "input" else set()
@@ -292,9 +292,12 @@ def compare_placed(model, number):
     with declining("target"):
         report = quantize(model, preset, target=target)
     check_written(report.model)
-    if b"com.amd.quark" in report.model:
+    whole = report.joined or report.model
+    if b"com.amd.quark" in whole:
         return None
-    found = run_session(session(report.model), model.feeds)
+    if report.joined:
+        check_written(report.joined)
+    found = run_session(session(whole), model.feeds)
     for name, array in model.wanted.items():
         if report.grade != "good" or array.dtype.kind != "f" or not np.isfinite(array).all() or np.abs(array).max(initial=0) < 1e-3:
             continue

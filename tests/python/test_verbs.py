@@ -31,6 +31,28 @@ def model_proto_gives_a_model_in_memory():
 
 
 @test()
+def a_cut_model_comes_with_its_tail():
+    settings = {"legalize.tail": "auto"}
+    with temp_folder() as folder:
+        out, joined = os.path.join(folder, "q.onnx"), os.path.join(folder, "joined.onnx")
+        report = quarkq.quantize(DIGITS_MODEL, config="xint8", target="x1", settings=settings, data=digits())
+        expect_equal((report.tail is None, report.joined is None, report["tail"]), (True, True, None), "parts of a whole model")
+        model = onnx.load(DIGITS_MODEL)
+        logits = model.graph.output[0].name
+        model.graph.node.append(onnx.helper.make_node("Softmax", [logits], ["prob"], "prob", axis=1))
+        model.graph.output[0].name = "prob"
+        report = quarkq.quantize(model, config="xint8", target="x1", data=digits())
+        expect_equal([node.op_type for node in onnx.load_from_string(report.tail).graph.node], ["Softmax"], "the tail")
+        expect_equal([one["name"] for one in report["outputs"]], ["prob"], "the outputs that are judged")
+        (found,) = quarkq.run(report.joined, digits()[:1])
+        expect_equal(list(found), ["prob"], "outputs of both")
+        filed = quarkq.quantize(model, out, config="xint8", target="x1", data=digits(), joined=joined)
+        expect_equal((filed["tail"], filed["joined"], filed.tail), (os.path.join(folder, "q_tail.onnx"), joined, None), "files")
+        (paired,) = quarkq.run(out, digits()[:1])
+        np.testing.assert_array_equal(paired["prob"], found["prob"])
+
+
+@test()
 def a_target_has_a_preset_and_judges_the_result():
     report = quarkq.quantize(onnx.load(DIGITS_MODEL), target="x2", data=digits())
     expect_equal(report["preset"], "A8W8", "preset of x2")

@@ -43,6 +43,7 @@ Status run_quantize(QuantizeArgs& args) {
   if (args.verify_samples > 0) args.request.settings.push_back(cat("--verify=", args.verify_samples));
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   if (!args.deploy.empty()) QQ_RETURN_IF_ERROR(check_has_target(args.request));
+  QQ_RETURN_IF_ERROR(check_is_file("--joined", args.request.joined_path));
   if (args.dry_run) return run_dry(args.request, args.json);
   QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
@@ -72,6 +73,9 @@ Run setup_quantize(CLI::App& app) {
   app.add_option("--stats", args->request.statistics_path,
                  "Statistics of quarkq calibrate or merge, instead of samples");
   app.add_option("-o,--output", args->request.output_path, "Result (default: <stem>_quantized.onnx next to the model)");
+  app.add_option("--joined", args->request.joined_path,
+                 "If the model is cut (legalize.tail): also write the result and its tail here, as one model")
+      ->type_name("FILE");
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);

@@ -246,7 +246,10 @@ void print_summary(const QuantizeReport& report, const std::vector<std::string>&
                  share_text(report.output_bytes, report.model_bytes), " of the float model", why_larger(report),
                  report.external_data ? ", weights in a file next to it" : "", ") in ", fixed(report.seconds, 2),
                  " s"));
-  if (!report.tail_path.empty()) print_line(cat("tail       ", report.tail_path, ": decodes the outputs"));
+  if (!report.tail_path.empty())
+    print_line(cat("cut        the last ", report.tail_nodes, report.tail_nodes == 1 ? " node is in " : " nodes are in ",
+                   report.tail_path, " (float, runs on the CPU); outputs and order are unchanged for the pair"));
+  if (!report.joined_path.empty()) print_line(cat("joined     ", report.joined_path, ": both as one model, for checks"));
   if (report.target) print_target(report);
   if (!deployed.empty()) print_line("deployment " + join(deployed, ", "));
   print_verdict(report);

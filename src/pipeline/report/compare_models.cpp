@@ -44,7 +44,7 @@ constexpr pass::Phase kCalibrate = pass::Phase::kCalibrate;  // the phase after 
 
 Result<ir::Model> load_typed(const ModelFile& file, const exec::Environment& environment, Diagnostics& diagnostics) {
   onnx_io::LoadReport loaded;
-  QQ_TRY(ir::Model model, load_model(file, &loaded));
+  QQ_TRY(ir::Model model, load_whole(file, loaded));
   diagnostics.add(loaded.findings);
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
   QQ_RETURN_IF_ERROR(type_user_operators(model, environment, diagnostics).context(file.path));
@@ -188,7 +188,7 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, const exec::
   const ModelFile float_file(request.float_path, request.float_bytes);
   if (config::selects_mode(request.config, request.settings)) {
     QQ_TRY(job, open_job(float_file, {request.config, request.settings}, environment, diagnostics));
-    models.float_model = job->model;  // shares the weights
+    QQ_TRY(models.float_model, whole_model(job->model, job->tail));
   } else {
     QQ_TRY(models.float_model, load_typed(float_file, models.environment, diagnostics));
     QQ_RETURN_IF_ERROR(pin_shapes(models.float_model, asked.legalize, diagnostics).context(request.float_path));
@@ -353,8 +353,8 @@ Result<EvaluateReport> compare_on_all(Run& run) {
   names.progress = [&run](const Progress& now) { return run.reports(now.done, now.total); };
   ModelPair models;
   models.environment = run.state.environment;
-  models.float_model = run.loaded;  // shares the weights
-  models.quantized_model = run.state.model;
+  QQ_TRY(models.float_model, whole_model(run.loaded, run.tail));
+  QQ_TRY(models.quantized_model, whole_model(run.state.model, run.tail));
   models.samples = samples;
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(pair_models(names, models, ignored));

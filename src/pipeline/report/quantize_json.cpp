@@ -150,6 +150,8 @@ std::string to_json(const QuantizeReport& report) {
   if (report.target) json["target"]["asked"] = !report.target_is_default;
   json["deployable"] = pipeline::deployable_json(report.deployable);
   json["tail"] = path_json(report.tail_path);
+  json["tail_nodes"] = report.tail_nodes;
+  json["joined"] = path_json(report.joined_path);
   json["rescue"] = report.rescue ? rescue_json(*report.rescue) : Json(nullptr);
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : report.outputs) json["outputs"].push_back(output_agreement_json(output));

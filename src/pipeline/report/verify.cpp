@@ -31,9 +31,11 @@ double collapsed_cosine(const config::Settings& settings) {
 }
 
 /// The agreement of the outputs after the rewrites of the float model; empty when they cannot be compared.
-std::vector<OutputAgreement> rewritten_outputs(const compare::ExpectedOutputs& expected, const ir::Model& calibrated) {
+std::vector<OutputAgreement> rewritten_outputs(const compare::ExpectedOutputs& expected, const FloatModels& floats) {
   Diagnostics ignored;
-  Result<std::vector<OutputAgreement>> found = expected.compare(calibrated, ignored);
+  const Result<ir::Model> calibrated = whole_model(floats.calibrated, floats.tail);
+  if (!calibrated.ok()) return {};
+  Result<std::vector<OutputAgreement>> found = expected.compare(calibrated.value(), ignored);
   if (!found.ok()) return {};
   return std::move(found).value();
 }
@@ -148,8 +150,9 @@ Result<Judgement> make_judgement(const QuantizeRequest& request, const config::S
 
 Expected expected_outputs(const FloatModels& floats, const Judgement& judgement) {
   if (judgement.data == nullptr) return bad_data("no samples were given (--calib DIR, --eval DIR)");
+  QQ_TRY(const ir::Model original, whole_model(floats.original, floats.tail));
   return compare::ExpectedOutputs::make(
-      floats.original, prepare_for_run,
+      original, prepare_for_run,
       {*judgement.data, judgement.environment, compare::spread_samples(judgement.data->size(), judgement.samples)});
 }
 
@@ -165,8 +168,11 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
     report.details->pictures.clear();
     seen = [&details = *report.details](const compare::SampleResult& result) { add_sample(result, details); };
   }
-  Result<std::vector<OutputAgreement>> outputs =
-      expected.ok() ? expected.value().compare(quantized, diagnostics, seen) : expected.status();
+  const Result<ir::Model> whole = whole_model(quantized, floats.tail);
+  Result<std::vector<OutputAgreement>> outputs = !expected.ok() ? expected.status()
+                                                 : !whole.ok()
+                                                     ? whole.status()
+                                                     : expected.value().compare(whole.value(), diagnostics, seen);
   if (!outputs.ok() && outputs.status().code() != Code::kUnsupported) return outputs.status();
   if (!outputs.ok()) {
     return not_verified(outputs.status().message(), required.has_value(), /*is_warning=*/true, diagnostics);
@@ -186,7 +192,7 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
       diagnostics.add("output-near-zero", output.name,
                       cat("the float output is almost zero on all ", report.compared_samples, " samples compared"));
     } else if (is_collapsed(output, judgement.collapse)) {
-      if (!rewritten) rewritten = rewritten_outputs(expected.value(), floats.calibrated);
+      if (!rewritten) rewritten = rewritten_outputs(expected.value(), floats);
       diagnostics.add("output-collapsed", output.name,
                       cat(found, ", below ", judgement.collapse, "; ", causes_text(report),
                           rewrites_text(*rewritten, output.name)));
@@ -232,18 +238,18 @@ namespace {
 
 constexpr std::string_view kMetric = "metric>=";
 
-Result<ir::Model> ready_to_run(const ir::Model& model) {
-  ir::Model copy = model;  // shares the weights
+Result<ir::Model> ready_to_run(const ir::Model& model, const CutTailPtr& tail) {
+  QQ_TRY(ir::Model copy, whole_model(model, tail));  // shares the weights
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(prepare_for_run(copy, ignored));
   return copy;
 }
 
 /// The mean over the samples that the models are compared on.
-Result<double> mean_of(const Metric& metric, const ir::Model& original, const ir::Model& quantized,
+Result<double> mean_of(const Metric& metric, const FloatModels& floats, const ir::Model& quantized,
                        const Judgement& judgement) {
-  QQ_TRY(const ir::Model expected_model, ready_to_run(original));
-  QQ_TRY(const ir::Model found_model, ready_to_run(quantized));
+  QQ_TRY(const ir::Model expected_model, ready_to_run(floats.original, floats.tail));
+  QQ_TRY(const ir::Model found_model, ready_to_run(quantized, floats.tail));
   const compare::PairedSamples samples{*judgement.data, judgement.environment,
                                        compare::spread_samples(judgement.data->size(), judgement.samples)};
   double sum = 0;
@@ -288,7 +294,7 @@ Result<std::optional<double>> required_metric(const std::vector<std::string>& re
   return most;
 }
 
-Status judge_by_metric(const QuantizeRequest& request, const ir::Model& original, const ir::Model& quantized,
+Status judge_by_metric(const QuantizeRequest& request, const FloatModels& floats, const ir::Model& quantized,
                        const Judgement& judgement, QuantizeReport& report) {
   QQ_TRY(const std::optional<double> required, required_metric(request.requirements));
   if (!request.metric) return Status();
@@ -296,7 +302,7 @@ Status judge_by_metric(const QuantizeRequest& request, const ir::Model& original
     if (required) return quality_gate("metric: there are no samples to compute it on, ", *required, " is required");
     return Status();
   }
-  QQ_TRY(report.metric, mean_of(request.metric, original, quantized, judgement));
+  QQ_TRY(report.metric, mean_of(request.metric, floats, quantized, judgement));
   if (!required || *report.metric >= *required) return Status();  // NaN is not enough
   return quality_gate("metric: found ", *report.metric, ", required is ", *required);
 }

@@ -12,6 +12,7 @@
 #include "config/settings.h"
 #include "exec/environment.h"
 #include "ir/graph.h"
+#include "pipeline/run/tail.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
@@ -20,6 +21,7 @@ namespace quarkq::pipeline {
 struct FloatModels {
   ir::Model original;    ///< Its inputs, outputs and function are required of the result.
   ir::Model calibrated;  ///< The model as calibrated: its tensors have the same names and meaning.
+  CutTailPtr tail = {};  ///< Joined with all models that are compared; null if they are whole.
 };
 
 /// Returns the smallest cosine required by "cos>=X" texts, or nullopt if there is none. "metric>=X" is left to
@@ -83,7 +85,7 @@ Result<std::optional<double>> required_metric(const std::vector<std::string>& re
 
 /// Fills in report.metric if the request has a metric and there are samples. Fails with kQualityGate if it is below the
 /// requirement.
-Status judge_by_metric(const QuantizeRequest& request, const ir::Model& original, const ir::Model& quantized,
+Status judge_by_metric(const QuantizeRequest& request, const FloatModels& floats, const ir::Model& quantized,
                        const Judgement& judgement, QuantizeReport& report);
 
 /// Refuses requirements and other options that contradict each other.

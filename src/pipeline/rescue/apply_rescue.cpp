@@ -173,8 +173,9 @@ std::vector<size_t> worst_samples(const QuantizeReport& report, const compare::E
   return numbers;
 }
 
-/// `known`: outputs of `original` on samples of the calibration; may be null.
-Result<Judges> make_judges(const Run& run, const ir::Model& original, const compare::ExpectedOutputs* known) {
+/// `known`: outputs of `body` with its tail on samples of the calibration; may be null.
+Result<Judges> make_judges(const Run& run, const ir::Model& body, const compare::ExpectedOutputs* known) {
+  QQ_TRY(const ir::Model original, whole_model(body, run.state.tail));
   // The result itself is judged on more. What is right on four samples can be wrong in one row of a hundred on others.
   const size_t kept = chooses_rows(original) ? 12 : 4;
   const calib::DataReader& data = *run.source.samples.get();
@@ -227,7 +228,8 @@ Result<bool> rescue(Run& run, const ir::Model& original, const compare::Expected
   if (run.source.samples.get() == nullptr) return false;
   const Stopwatch watch;
   QQ_TRY(const Judges judges, make_judges(run, original, known));
-  QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(run.state.model, run.state.diagnostics));
+  QQ_TRY(const ir::Model written, whole_model(run.state.model, run.state.tail));
+  QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(written, run.state.diagnostics));
   QQ_TRY(const Agreement before, compare::worst_agreement(outputs));
   QQ_TRY(const std::optional<Rescued> rescued,
          find_rescue(run, inputs_of(run, judges, before), refusals_of(run.state.model, run.state.settings)));

@@ -56,6 +56,7 @@ Result<std::optional<Trial>> try_remedy(const FloatRemedy& remedy, const RunStat
                .environment = state.environment,
                .source = state.source,
                .tuning = state.tuning,
+               .tail = state.tail,
                .progress = state.progress}};
   trial.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   remedy.apply(trial.state.settings);

@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <set>
 
+#include "config/preset.h"
 #include "ir/quantizing_ops.h"
 #include "ir/traversal.h"
 #include "pass/pass_info.h"
 #include "plan/stage.h"
 
 namespace quarkq::pipeline {
-namespace {}  // namespace
 
 config::ModelFacts model_facts(const ir::Model& model) {
   config::ModelFacts facts;

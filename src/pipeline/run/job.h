@@ -17,6 +17,7 @@
 #include "ir/graph.h"
 #include "onnx_io/load.h"
 #include "pipeline/run/run_state.h"
+#include "pipeline/run/tail.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
@@ -53,7 +54,7 @@ struct Job {
   exec::Environment environment;  ///< Environment of all sessions of the run.
   uint64_t bytes = 0;             ///< Size of the model, including its external data.
   bool is_requantized = false;    ///< Its Q/DQ were removed.
-  std::optional<ir::Model> tail;  ///< The part of the model removed by legalize.tail=cut.
+  CutTailPtr tail;                ///< The part of the model removed by legalize.tail; may be null.
 };
 
 /// Settings of a request, not yet read.
@@ -114,19 +115,5 @@ bool is_random_data(const SampleSource& source, const std::string& folder, const
 Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const ir::Model& original,
                                                   const ir::Model& prepared, const config::Settings& settings,
                                                   uint64_t samples);
-
-// legalize.tail=cut: the network ends before its tail (ir/parts.h), and the tail becomes a second model.
-
-/// If the settings request it, removes the tail from `model` and returns it. The outputs of `model` are then the
-/// outputs that the tail does not compute, in order, followed by the inputs of the tail under the same names. Returns
-/// nullopt with a warning if there is no tail.
-std::optional<ir::Model> cut_tail(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics);
-
-/// Fails with kUnsupported if a job with a tail is requested to return one result in memory.
-Status check_tail(const Job& job, bool in_memory);
-
-/// Writes the tail of the job, if any, next to the result ("d/out.onnx": "d/out_tail.onnx"), before the result, so that
-/// no network exists without its tail. Returns its path, or an empty string.
-Result<std::string> save_tail(const Job& job, const std::string& result_path);
 
 }  // namespace quarkq::pipeline

@@ -22,6 +22,7 @@ struct Run {
   RunState& state;
   QuantizeReport& report;
   const ir::Model& loaded;  ///< Model whose node names are used in settings.
+  CutTailPtr tail = {};     ///< Written together with the result; null if the model is whole.
   std::string phase = {};
   size_t trials = 0, most_trials = 0;  ///< Number of trials of a rescue, and its upper bound; 0: no rescue has begun.
   bool is_poor = false;                ///< Quality of the result at its first verification.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pass/context.h"
+#include "pipeline/run/tail.h"
 
 namespace quarkq::pipeline {
 
@@ -25,6 +26,7 @@ struct RunState {
   Diagnostics before_plan = {};                        ///< Findings before phase mark.
   pass::Measured measured = {};
   pass::Tuning tuning = {};
+  CutTailPtr tail = {};          ///< Results are judged joined with it (judged_tail()); may be null.
   pass::Progress progress = {};  ///< Progress of the running pass; returns false to interrupt.
   bool replan = false;           ///< A pass of phase calibrate requests phase mark to run again.
 

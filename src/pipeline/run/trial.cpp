@@ -34,7 +34,8 @@ Result<Trial> run_trial(RunState state, pass::Phase from, const compare::Expecte
 
 Result<Agreement> judge_plan(RunState& planned, const compare::ExpectedOutputs& expected) {
   QQ_TRY(const ir::Model simulated, exec::simulate(planned.model, planned.plan));
-  QQ_TRY(const std::vector<OutputAgreement> outputs, expected.compare(simulated, planned.diagnostics));
+  QQ_TRY(const ir::Model whole, whole_model(simulated, planned.tail));
+  QQ_TRY(const std::vector<OutputAgreement> outputs, expected.compare(whole, planned.diagnostics));
   return compare::worst_agreement(outputs);
 }
 

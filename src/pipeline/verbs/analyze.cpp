@@ -50,7 +50,8 @@ class Analyzer {
     QQ_TRY(original_, pipeline::plan_model(source_, state_, kPlanned, times, options));
     state_.progress = nullptr;
     samples_ = std::min(std::max<size_t>(request_.samples, 1), source_.samples.get()->size());
-    QQ_TRY(expected_, compare::ExpectedOutputs::make(original_, pipeline::prepare_for_run, state_.environment,
+    QQ_TRY(const ir::Model whole, pipeline::whole_model(original_, state_.tail));
+    QQ_TRY(expected_, compare::ExpectedOutputs::make(whole, pipeline::prepare_for_run, state_.environment,
                                                      *source_.samples.get(), samples_));
     candidates_ = pipeline::PartPlans(state_, expected_).candidates();
     return Status();

@@ -75,7 +75,8 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   QQ_RETURN_IF_ERROR(onnx_io::check_result(state.model, state.diagnostics)
                          .context("the optimized model did not pass its check")
                          .context(request.model_path));
-  QQ_TRY(report.tail_path, pipeline::save_tail(job, request.output_path));
+  QQ_TRY(report.tail_path, pipeline::save_tail(job.tail, request.output_path));
+  if (job.tail != nullptr) pipeline::mark_body(state.model, *job.tail, request.output_path);
   QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(state.model, request.output_path));
   report.bytes = saved.model_bytes + saved.data_bytes;
   report.nodes_after = state.graph().order().size();

@@ -53,6 +53,30 @@ Status save_result(const ir::Model& model, const config::Settings& settings, boo
   return Status();
 }
 
+/// The tail first, so that no body exists without its tail; the joined model last, because it is a check of both.
+Status save_pair(pipeline::Run& run) {
+  const pipeline::CutTailPtr& tail = run.tail;
+  const QuantizeRequest& request = run.request;
+  QuantizeReport& report = run.report;
+  if (tail == nullptr) return save_result(run.state.model, run.state.settings, request.in_memory, report);
+  report.tail_nodes = tail->nodes;
+  pipeline::mark_body(run.state.model, *tail, report.output_path);
+  if (request.in_memory) {
+    report.tail = onnx_io::to_bytes(tail->model);
+  } else {
+    QQ_TRY(report.tail_path, pipeline::save_tail(tail, report.output_path));
+  }
+  QQ_RETURN_IF_ERROR(save_result(run.state.model, run.state.settings, request.in_memory, report));
+  if (!request.in_memory && request.joined_path.empty()) return Status();
+  QQ_TRY(const ir::Model joined, pipeline::join_tail(run.state.model, *tail));
+  if (request.in_memory) {
+    report.joined = onnx_io::to_bytes(joined);
+    return Status();
+  }
+  report.joined_path = request.joined_path;
+  return onnx_io::save(joined, request.joined_path).status();
+}
+
 /// Inputs and outputs are those of the float model, except for the changes that settings request. Passes that a list
 /// runs on the result may change them as well.
 Status check_interface(const pipeline::Run& run, const ir::Model& original, bool is_copy) {
@@ -102,7 +126,12 @@ Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
          pipeline::make_judgement(run.request, run.state.settings, run.state.environment, run.source.judged()));
   const std::string on_collapse = run.state.settings.tool.on_collapse.value_or("rescue");
   const bool may_rescue = on_collapse == "rescue" && pipeline::may_rescue(run.state.settings);
-  const pipeline::Expected expected = pipeline::expected_outputs(floats, judgement);
+  pipeline::Expected expected = pipeline::expected_outputs(floats, judgement);
+  if (floats.tail != nullptr && expected.status().code() == Code::kUnsupported) {
+    run.state.diagnostics.add("tail-not-run", run.report.tail_path, expected.status().message());
+    floats.tail = run.state.tail = nullptr;
+    expected = pipeline::expected_outputs(floats, judgement);
+  }
   const pipeline::VerifyResults results{run.state.diagnostics, run.report};
   QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, expected, run.state.model, judgement, results));
   run.report.phases.push_back({"verify", watch.seconds(), false});
@@ -121,7 +150,8 @@ Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
   run.report.verdict = pipeline::judge(run.report, run.request, run.state.settings, judgement.collapse);
   if (on_collapse == "fail") QQ_RETURN_IF_ERROR(pipeline::check_not_collapsed(judgement, run.report));
   QQ_RETURN_IF_ERROR(pipeline::check_required(judgement, run.report));
-  return pipeline::judge_by_metric(run.request, floats.original, run.state.model, judgement, run.report);
+  floats.tail = run.tail;  // the metric of a caller is of the whole network
+  return pipeline::judge_by_metric(run.request, floats, run.state.model, judgement, run.report);
 }
 
 void describe(const pipeline::Job& job, QuantizeReport& report) {
@@ -173,11 +203,6 @@ void keep_layers(const QuantizeRequest& request, const std::string& output, cons
   if (is_alone && request.resume) tuning.state_folder = output + ".finetune";
 }
 
-Status check_job(const QuantizeRequest& request, const pipeline::Job& job) {
-  QQ_RETURN_IF_ERROR(pipeline::check_tail(job, request.in_memory));
-  return pipeline::check_workers(request, job);
-}
-
 void use_loaded_names(const pipeline::LoadedLabels& labels, QuantizeReport& report) {
   const auto translate = [&](std::string& text) { text = labels.translated(text); };
   for (TensorAgreement& tensor : report.worst_tensors) translate(tensor.node);
@@ -211,12 +236,29 @@ Status keep_preprocessed(const pipeline::Job& job, const QuantizeRequest& reques
   return onnx_io::save(job.model, *path, {.external_data = job.settings.runtime.use_external_data_format}).status();
 }
 
+/// The files of a cut model in addition to the result.
+Status check_pair_outputs(const QuantizeRequest& request, const pipeline::Job& job) {
+  if (job.tail == nullptr || request.in_memory) return Status();
+  const std::string output =
+      request.output_path.empty() ? default_output_path(request.model_path) : request.output_path;
+  const std::string tail = pipeline::tail_path(output);
+  QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, tail));
+  if (request.joined_path.empty()) return Status();
+  for (const std::string& other : {output, tail}) {
+    if (std::filesystem::absolute(request.joined_path) != std::filesystem::absolute(other)) continue;
+    return invalid_argument("--joined: found ", request.joined_path,
+                            ", which this run writes as well; pass another file");
+  }
+  return pipeline::check_output(request.model_path, request.joined_path);
+}
+
 Result<pipeline::Job> open_checked(const QuantizeRequest& request, const pipeline::ModelFile& file,
                                    exec::Environment environment, Diagnostics& diagnostics) {
   QQ_TRY(pipeline::Job job,
          pipeline::open_job(file, {request.config, request.settings}, std::move(environment), diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
-  QQ_RETURN_IF_ERROR(check_job(request, job));
+  QQ_RETURN_IF_ERROR(pipeline::check_workers(request, job));
+  QQ_RETURN_IF_ERROR(check_pair_outputs(request, job));
   QQ_RETURN_IF_ERROR(keep_preprocessed(job, request));
   return job;
 }
@@ -273,11 +315,12 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
   if (source.statistics) state.settings.tool.fit_gates = false;  // as when the statistics were measured
   keep_layers(request, report.output_path, job.settings, state.tuning);
   report.samples = source.size();
-  pipeline::Run run{.request = request, .source = source, .state = state, .report = report, .loaded = loaded};
+  pipeline::Run run{
+      .request = request, .source = source, .state = state, .report = report, .loaded = loaded, .tail = job.tail};
   Result<ir::Model> original = run_pipeline(run);
   if (!original.ok() && original.status().code() == Code::kInterrupted) return interrupted(state.tuning);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
-  pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
+  pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value(), state.tail};
   report.nothing_to_quantize = !state.settings.stays_float() && !pipeline::has_written(report.phases);
   if (report.nothing_to_quantize) {
     state.diagnostics.add(
@@ -297,11 +340,10 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
   if (!request.verify || report.nothing_to_quantize) QQ_RETURN_IF_ERROR(predict_placement(run));
   if (std::ranges::find(request.requirements, pipeline::kDeployable) != request.requirements.end())
     QQ_RETURN_IF_ERROR(pipeline::check_deployable(report.deployable));
-  QQ_TRY(report.tail_path, pipeline::save_tail(job, report.output_path));
   if (!report.nothing_to_quantize) pipeline::write_metadata(state, state.model);
   QQ_RETURN_IF_ERROR(check_interface(run, original.value(), report.nothing_to_quantize));
   QQ_RETURN_IF_ERROR(pipeline::save_rescue_settings(run));
-  QQ_RETURN_IF_ERROR(save_result(state.model, state.settings, request.in_memory, report));
+  QQ_RETURN_IF_ERROR(save_pair(run));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);
   labels.add(loaded.graph, state.graph());

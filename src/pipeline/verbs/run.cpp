@@ -116,13 +116,14 @@ class Runner {
 
 Result<RunReport> run_model(const RunRequest& request) {
   auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
-  QQ_TRY(ir::Model model, pipeline::load_model({request.model_path, request.model_bytes}));
+  onnx_io::LoadReport loaded;
+  QQ_TRY(ir::Model model, pipeline::load_whole({request.model_path, request.model_bytes}, loaded));
   QQ_TRY(const config::QuantConfig asked,
          pipeline::load_sample_settings({request.config, request.settings}, environment));
   QQ_TRY(calib::DataOptions data, pipeline::data_options(asked));
   data.folder = request.input_folder;
   data.limit = request.limit;
-  Diagnostics findings;
+  Diagnostics findings = std::move(loaded.findings);
   QQ_RETURN_IF_ERROR(pipeline::pin_shapes(model, asked.legalize, findings).context(request.model_path));
   Runner runner;
   QQ_RETURN_IF_ERROR(runner.open(model, environment, request).context(request.model_path));

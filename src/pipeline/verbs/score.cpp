@@ -88,6 +88,7 @@ Result<calib::DataOptions> score_data_options(const ScoreRequest& request, const
 struct Sides {
   std::optional<ScoredSide> baseline;
   ScoredSide results;
+  Diagnostics findings;
 };
 
 Result<Sides> score_models(const ScoreRequest& request, exec::Environment environment,
@@ -95,10 +96,9 @@ Result<Sides> score_models(const ScoreRequest& request, exec::Environment enviro
   QQ_TRY(const config::QuantConfig asked,
          pipeline::load_sample_settings({request.config, request.settings}, environment));
   QQ_TRY(const calib::DataOptions options, score_data_options(request, asked));
-  Diagnostics ignored;
   Sides sides;
   if (has_baseline(request)) {
-    QQ_TRY(const pipeline::ModelPair pair, pipeline::open_models(models_request(request), environment, ignored));
+    QQ_TRY(const pipeline::ModelPair pair, pipeline::open_models(models_request(request), environment, sides.findings));
     const ModelSide baseline{request.baseline,  pair.float_model, *pair.samples, pair.environment, false,
                              options.preprocess};
     QQ_TRY(sides.baseline, pipeline::score_model(baseline, request, metrics));
@@ -107,7 +107,10 @@ Result<Sides> score_models(const ScoreRequest& request, exec::Environment enviro
     QQ_TRY(sides.results, pipeline::score_model(results, request, metrics));
     return sides;
   }
-  QQ_TRY(ir::Model model, pipeline::load_model({request.results, request.results_bytes}));
+  onnx_io::LoadReport loaded;
+  QQ_TRY(ir::Model model, pipeline::load_whole({request.results, request.results_bytes}, loaded));
+  sides.findings = std::move(loaded.findings);
+  Diagnostics ignored;
   const auto is_static = [&](ir::ValueId input) { return model.graph.value(input).type.is_static(); };
   if (!std::ranges::all_of(model.graph.required_inputs(), is_static))
     QQ_RETURN_IF_ERROR(pipeline::pin_shapes(model, asked.legalize, ignored).context(request.results));
@@ -237,7 +240,7 @@ Result<ScoreReport> score(const ScoreRequest& request) {
     report.metrics.push_back({.name = kFunctionMetric, .value = *compared->metric});
     if (report.samples == 0) report.samples = compared->pairs.size();
   }
-  if (compared) report.findings = compared->findings;
+  report.findings = compared ? compared->findings : pipeline::findings_of(sides.findings);
   return report;
 }
 

@@ -152,6 +152,13 @@ TEST_F(CApiCallTest, QuantizesFromMemoryIntoMemory) {
   EXPECT_NE(std::string(quarkq_report(result.get())).find("\"preset\""), std::string::npos);
 }
 
+TEST_F(CApiCallTest, AWholeModelHasNoTail) {
+  const CallResult whole = quantize(kRequest);
+  for (const quarkq_result* result :
+       {static_cast<const quarkq_result*>(whole.get()), static_cast<const quarkq_result*>(nullptr)})
+    EXPECT_EQ(quarkq_tail(result).size + quarkq_joined(result).size, 0U);
+}
+
 TEST_F(CApiCallTest, EndsWhenASampleFails) {
   zeros_.last = 2;
   const CallResult result = quantize(kRequest);

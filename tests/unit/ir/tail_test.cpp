@@ -39,6 +39,12 @@ const TailCase kTailCases[] = {
      {"Exp"},
      {"c"}},
     {"inputs of the whole model", "a = Conv (x, w) b = Exp (z) y = Mul (a, b)", {"Exp", "Mul"}, {"z", "a"}},
+    {"a product of activations",
+     "a = Conv (x, w) b = Conv (z, w) c = MatMul (a, b) y = Exp (c)",
+     {"MatMul", "Exp"},
+     {"a", "b"}},
+    {"a bias and its activation", "a = Conv (x, w) b = Add (a, bias) c = Relu (b) y = Exp (c)", {"Exp"}, {"c"}},
+    {"a table of places", "a = Conv (x, w) b = Add (a, grid) y = Exp (b)", {"Add", "Exp"}, {"a"}},
     {"nothing but decoding", "a = Mul (x, z) y = Exp (a)", {}, {}},
 };
 
@@ -47,7 +53,8 @@ TEST(TailTest, IsWhatNoLayerFollows) {
     const Model model =
         test::model_of(cat("g (float[1, 4, 4, 4] x, float[1, 4, 4, 4] z) => (float[A, B, C, D] y) "
                            "<float[4, 4, 1, 1] w = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, float[1, 4, 1, 1] "
-                           "bins = {0, 1, 2, 3}> { ",
+                           "bins = {0, 1, 2, 3}, float[4, 1, 1] bias = {1, 2, 3, 4}, float[4, 4] grid = {1, 2, 3, 4, "
+                           "1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}> { ",
                            item.nodes, " }"));
     const Tail tail = find_tail(model.graph);
     std::vector<std::string> ops, inputs;

@@ -42,7 +42,7 @@ class JudgeByMetricTest : public ::testing::Test {
  protected:
   Status judge(const std::string& requirement = "") {
     if (!requirement.empty()) request_.requirements = {requirement};
-    return judge_by_metric(request_, float_, other_, judgement_, report_);
+    return judge_by_metric(request_, {float_, float_}, other_, judgement_, report_);
   }
 
   ir::Model float_ = test::model_of("g (float[2] x) => (float[2] y) { y = Relu (x) }");

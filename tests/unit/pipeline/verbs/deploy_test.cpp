@@ -56,7 +56,7 @@ TEST_F(DeployTest, OptionsAreSortedByTheirPlace) {
       "  - {option: vaiml_config.list, value: v, set: [a, 1.5], grade: C, source: s}\n"
       "  - {option: session.quiet, value: v, set: '1', grade: C, source: s}\n"
       "  - {option: described, value: people only, note: by hand, grade: B, source: a log}\n");
-  EXPECT_EQ(deploy(lab), (std::vector<std::string>{"vitisai_config.json", "provider_options.json", "deployment.md"}));
+  EXPECT_EQ(deploy(lab), (std::vector<std::string>{"vitisai_config.json", "provider_options.json", "session.py", "deployment.md"}));
   const json provider = json::parse(read("provider_options.json"));
   EXPECT_EQ(provider.size(), 2u);
   EXPECT_EQ(provider["level"], 3);
@@ -71,7 +71,7 @@ TEST_F(DeployTest, OptionsAreSortedByTheirPlace) {
 }
 
 TEST_F(DeployTest, WithoutOptionsThereIsNoConfiguration) {
-  EXPECT_EQ(deploy(target("  []\n")), (std::vector<std::string>{"provider_options.json", "deployment.md"}));
+  EXPECT_EQ(deploy(target("  []\n")), (std::vector<std::string>{"provider_options.json", "session.py", "deployment.md"}));
   EXPECT_EQ(json::parse(read("provider_options.json")), json::object());
   EXPECT_NE(read("deployment.md").find("No options are known for this target."), std::string::npos);
 }
