@@ -16,8 +16,8 @@ void for_each_read(const ir::Node& node, Visit visit) {
   for (const ir::Capture& capture : node.captures) visit(capture.outer);
 }
 
-size_t at(ir::NodeId id) { return static_cast<size_t>(id.index); }
-size_t at(ir::ValueId id) { return static_cast<size_t>(id.index); }
+size_t place_of(ir::NodeId id) { return static_cast<size_t>(id.index); }
+size_t place_of(ir::ValueId id) { return static_cast<size_t>(id.index); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ LayerWalk::LayerWalk(const WalkedModel& walked, std::vector<std::vector<ir::Valu
       done_(graph_.node_count()),
       last_wanted_(graph_.value_count(), -1) {
   for (size_t list = 0; list < wanted_.size(); ++list)
-    for (const ir::ValueId value : wanted_[list]) last_wanted_[at(value)] = static_cast<int>(list);
+    for (const ir::ValueId value : wanted_[list]) last_wanted_[place_of(value)] = static_cast<int>(list);
   mark_needed();
 }
 
@@ -40,8 +40,8 @@ void LayerWalk::mark_needed() {
   while (!open.empty()) {
     const ir::Node* producer = graph_.producer(open.back());
     open.pop_back();
-    if (producer == nullptr || needed_[at(producer->id)]) continue;
-    needed_[at(producer->id)] = true;
+    if (producer == nullptr || needed_[place_of(producer->id)]) continue;
+    needed_[place_of(producer->id)] = true;
     for_each_read(*producer, [&](ir::ValueId value) { open.push_back(value); });
   }
 }
@@ -52,8 +52,8 @@ std::vector<ir::NodeId> LayerWalk::nodes_before(const std::vector<ir::ValueId>& 
   while (!open.empty()) {
     const ir::Node* producer = graph_.producer(open.back());
     open.pop_back();
-    if (producer == nullptr || done_[at(producer->id)]) continue;
-    done_[at(producer->id)] = true;
+    if (producer == nullptr || done_[place_of(producer->id)]) continue;
+    done_[place_of(producer->id)] = true;
     nodes.push_back(producer->id);
     for_each_read(*producer, [&](ir::ValueId value) { open.push_back(value); });
   }
@@ -61,10 +61,10 @@ std::vector<ir::NodeId> LayerWalk::nodes_before(const std::vector<ir::ValueId>& 
 }
 
 bool LayerWalk::is_needed_later(ir::ValueId value) const {
-  if (last_wanted_[at(value)] > static_cast<int>(next_)) return true;
+  if (last_wanted_[place_of(value)] > static_cast<int>(next_)) return true;
   const auto& uses = graph_.value(value).uses;
   return std::any_of(uses.begin(), uses.end(),
-                     [&](const ir::Use& use) { return needed_[at(use.node)] && !done_[at(use.node)]; });
+                     [&](const ir::Use& use) { return needed_[place_of(use.node)] && !done_[place_of(use.node)]; });
 }
 
 const LayerWalk::Kept* LayerWalk::find(ir::ValueId value) const {
@@ -90,15 +90,15 @@ LayerWalk::Stretch LayerWalk::plan_stretch(const std::vector<ir::ValueId>& wante
   const std::vector<ir::NodeId> nodes = nodes_before(wanted);
   std::vector<bool> is_read(graph_.value_count());
   for (const ir::NodeId id : nodes)
-    for_each_read(graph_.node(id), [&](ir::ValueId value) { is_read[at(value)] = true; });
+    for_each_read(graph_.node(id), [&](ir::ValueId value) { is_read[place_of(value)] = true; });
   for (Kept& kept : kept_) {
     kept.is_last = !is_needed_later(kept.value);
-    if (is_read[at(kept.value)]) stretch.fed.push_back(&kept);
+    if (is_read[place_of(kept.value)]) stretch.fed.push_back(&kept);
   }
   stretch.place.assign(graph_.value_count(), -1);
   const auto fetch = [&](ir::ValueId value) {
-    if (stretch.place[at(value)] >= 0) return;
-    stretch.place[at(value)] = static_cast<int>(stretch.fetches.size());
+    if (stretch.place[place_of(value)] >= 0) return;
+    stretch.place[place_of(value)] = static_cast<int>(stretch.fetches.size());
     stretch.fetches.push_back(value);
   };
   for (const ir::ValueId value : wanted)
@@ -123,7 +123,9 @@ Status LayerWalk::run_sample(size_t sample, const std::vector<ir::ValueId>& want
   if (!stretch.fetches.empty()) {
     QQ_TRY(results, session.run(inputs).context(cat(walked_.purpose, ", sample ", sample)));
   }
-  const auto result = [&](ir::ValueId value) { return (*results)[static_cast<size_t>(stretch.place[at(value)])]; };
+  const auto result = [&](ir::ValueId value) {
+    return (*results)[static_cast<size_t>(stretch.place[place_of(value)])];
+  };
   for (Kept& kept : stretch.made) {
     QQ_TRY(const int number, store_.keep(result(kept.value)));
     kept.numbers.push_back(number);

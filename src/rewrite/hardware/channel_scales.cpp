@@ -26,7 +26,7 @@ bool is_one_of(const ir::Node& node, const std::string_view (&ops)[N]) {
   return node.domain.empty() && std::ranges::find(ops, std::string_view(node.op)) != std::end(ops);
 }
 
-size_t channels_of(const ir::Value& value) {
+size_t axis_channels(const ir::Value& value) {
   const ir::ValueType& type = value.type;
   if (value.constant || !type.is_tensor() || !type.is_static() || type.dims.size() < 2) return 0;
   return static_cast<size_t>(std::max<int64_t>(0, type.dims[kChannelAxis].size));
@@ -41,8 +41,8 @@ int64_t axis_of(const ir::Graph& graph, const ir::Node& node, int64_t by_default
 bool keeps_channels(const ir::Graph& graph, const ir::Node& node) {
   if (!node.is("Flatten") && !node.is("Reshape") && !node.is("Squeeze") && !node.is("Unsqueeze")) return false;
   const ir::Value &from = graph.value(node.input(0)), &to = graph.value(node.output(0));
-  const size_t channels = channels_of(from);
-  return channels > 0 && channels == channels_of(to) && from.type.dims[0].size == to.type.dims[0].size;
+  const size_t channels = axis_channels(from);
+  return channels > 0 && channels == axis_channels(to) && from.type.dims[0].size == to.type.dims[0].size;
 }
 
 /// Where the elements of a layer's weight come from and go to.
@@ -105,7 +105,7 @@ ChannelScales::ChannelScales(const ir::Graph& graph, const std::set<ir::NodeId>&
   for (size_t i = 0; i < graph.value_count(); ++i) {
     const auto id = ir::ValueId{static_cast<int32_t>(i)};
     first_.push_back(elements);
-    count_.push_back(graph.is_alive(id) ? channels_of(graph.value(id)) : 0);
+    count_.push_back(graph.is_alive(id) ? axis_channels(graph.value(id)) : 0);
     elements += count_.back();
   }
   parent_.resize(elements);
