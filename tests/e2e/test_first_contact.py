@@ -261,10 +261,10 @@ def uint32_is_refused_with_a_way_out():
 def float16_says_what_takes_the_rest():
     model, calib = shared("models", "mobilenetv3_digits_fp16.onnx"), shared("golden", "inputs", "mobilenetv3_digits_fp16", "calib")
     with temp_folder() as folder:
-        _, partly = quantized(folder, model=model, calib=calib, config="a8w8")
+        _, partly = quantized(folder, "--target", "none", model=model, calib=calib, config="a8w8")
         said = [finding for finding in partly["findings"] if finding["id"] == "float16-partly"]
         expect(said and "convert_fp16_to_fp32=true" in said[0]["remedy"], f"findings {partly['findings']}")
-        _, whole = quantized(folder, "--set", "convert_fp16_to_fp32=true", model=model, calib=calib, config="a8w8")
+        _, whole = quantized(folder, "--target", "none", "--set", "convert_fp16_to_fp32=true", model=model, calib=calib, config="a8w8")
     expect(whole["nodes"]["selected"] > partly["nodes"]["selected"], f"{partly['nodes']} and {whole['nodes']}")
 
 

@@ -256,7 +256,9 @@ Status pin_sample_shapes(Job& job, const SampleSource& source, const std::string
   for (size_t i = 0; samples != nullptr && i < samples->size(); ++i) {
     QQ_TRY(const calib::Sample sample, samples->read(i));
     const Status added = add_shapes(sample, job.model.graph, fixed);
-    if (!added.ok() && job.settings.is_of_default_target("legalize.shapes_of_samples")) return Status();
+    const bool is_default = job.settings.is_of_default_target("legalize.shapes_of_samples");
+    const bool has_batch = !sample.inputs.empty() && sample.inputs[0].rank() > 0 && sample.inputs[0].dims()[0] != 1;
+    if (is_default && (!added.ok() || has_batch)) return Status();  // a default makes no run fail
     QQ_RETURN_IF_ERROR(added);
   }
   return pin_shapes(job.model, fixed, diagnostics);

@@ -148,11 +148,13 @@ struct Cut {
 Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   if (settings.cuts_tail()) return Cut{ir::find_tail(model.graph), ""};
   const ir::Tail ending = ir::find_ending(model.graph);
+  // Nobody asked for the target: only what eight bits ruin becomes a second file.
+  if (!settings.asks_for_target() && !ir::decodes(model.graph, ending)) return Cut{};
   QQ_TRY(const Refusals refused, refused_nodes(model, ending, settings));
   if (refused.nodes.empty()) return Cut{};
   const size_t count = refused.nodes.size();
-  const std::string why =
-      cat("; ", settings.target.value_or(""), " does not run ", count == 1 ? "" : cat(count, " nodes, first "), refused.first);
+  const std::string why = cat("; ", settings.target.value_or(""), " does not run ",
+                              count == 1 ? "" : cat(count, " nodes, first "), refused.first);
   // Eight bits lose boxes, so decoding is cut as a whole.
   if (ir::decodes(model.graph, ending)) return Cut{ending, why};
   return Cut{ir::part_from(model.graph, ending, refused.nodes), why};

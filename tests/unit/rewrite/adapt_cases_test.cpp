@@ -149,6 +149,20 @@ PassCase clipped() {
       .start = PassStart::kInOrder};
 }
 
+PassCase gated() {
+  return {.pass = "fit-gates",
+          .name = "TwoConvs",
+          .model =
+              cat("g (float[1, 3, 6, 6] x) => (float[N, M, H, W] y) <float[4, 3, 1, 1] w0 = ", numbers(12, 1, -3, 3),
+                  ", float[4] b0 = ", numbers(4, 2), ", float[2, 4, 1, 1] w1 = ", numbers(8, 3),
+                  "> { c = Conv <group = 1> (x, w0, b0) s = Sigmoid (c) m = Mul (c, s) y = Conv <group = 1> (m, w1) }"),
+          .guards = {{"HasAnotherReader", "float[N, M, H, W] y)", "float[N, M, H, W] y, float[1, 4, 6, 6] c)"},
+                     {"IsExcluded", "", "", {"layer_type_config=[{op_types: [Sigmoid], config: null}]"}}},
+          .preset = "XINT8",
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kChange};
+}
+
 PassCase lowest_of_a_mask() {
   return {.pass = "bound-masks",
           .name = "LowestFloat",
@@ -160,7 +174,7 @@ PassCase lowest_of_a_mask() {
 }
 
 const bool kAdaptCases =
-    add_pass_cases({clipped(), reduce_mean(), large_pool(), split_to_slice(), norm_to_conv(), unit_variance(),
+    add_pass_cases({clipped(), gated(), reduce_mean(), large_pool(), split_to_slice(), norm_to_conv(), unit_variance(),
                     gemm_beta(), node_order(), clip6(), stem(), layers(), lowest_of_a_mask()});
 
 }  // namespace

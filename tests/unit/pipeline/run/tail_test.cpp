@@ -12,7 +12,7 @@
 namespace quarkq::pipeline {
 namespace {
 
-config::Settings auto_settings() { return test::settings_for("XINT8", {"--target=x1", "legalize.tail=auto"}); }
+config::Settings auto_settings() { return test::settings_for("XINT8", {"target=x1", "legalize.tail=auto"}); }
 
 std::string names(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
   std::vector<std::string> found;
