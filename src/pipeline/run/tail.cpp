@@ -145,9 +145,16 @@ struct Cut {
   std::string why;
 };
 
+/// Two models can only pass tensors to each other.
+bool has_only_tensors(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
+  return std::ranges::all_of(values, [&](ir::ValueId id) { return graph.value(id).type.is_tensor(); });
+}
+
 Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   if (settings.cuts_tail()) return Cut{ir::find_tail(model.graph), ""};
   const ir::Tail ending = ir::find_ending(model.graph);
+  if (!has_only_tensors(model.graph, ending.inputs) || !has_only_tensors(model.graph, model.graph.outputs()))
+    return Cut{};
   // Nobody asked for the target: only what eight bits ruin becomes a second file.
   if (!settings.asks_for_target() && !ir::decodes(model.graph, ending)) return Cut{};
   QQ_TRY(const Refusals refused, refused_nodes(model, ending, settings));

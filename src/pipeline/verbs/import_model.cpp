@@ -105,7 +105,8 @@ Result<ImportReport> import_model(const ImportRequest& request) {
   report.model_path = request.model_path;
   report.output_path = request.output_path;
   QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, request.output_path));
-  std::vector<std::string> settings = {"quant_config={}"};  // a preset would say what is quantized, which is decided
+  // A preset would state what is quantized, and a target where the model ends. Both are decided.
+  std::vector<std::string> settings = {"quant_config={}", "legalize.tail=keep"};
   settings.insert(settings.end(), request.settings.begin(), request.settings.end());
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, {"", settings}, environment, state.diagnostics));
   const ir::Model& original = job.model;
