@@ -8,7 +8,6 @@
 #include "config/targets/target.h"
 #include "onnx_io/infer.h"
 #include "pipeline/report/json.h"
-#include "pipeline/run/facts.h"
 #include "pipeline/run/job.h"
 #include "quarkq/check.h"
 #include "quarkq/status.h"

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <set>
 
-#include "config/preset.h"
 #include "ir/quantizing_ops.h"
 #include "ir/traversal.h"
 #include "pass/pass_info.h"

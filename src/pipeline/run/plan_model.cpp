@@ -52,6 +52,12 @@ void fit(Samples& samples, const ir::Model& converted, const RunState& state) {
   samples.fitted = fitted(samples.opened.get(), converted, state);
 }
 
+RunnerOptions statistics_options() {
+  RunnerOptions options;
+  options.skip = {"fit-gates"};
+  return options;
+}
+
 Result<ir::Model> run_float_phases(RunState& state, Samples& samples, pass::Phase until, std::vector<PassTime>& times,
                                    RunnerOptions options) {
   options.guard = nullptr;

@@ -32,6 +32,10 @@ struct Samples {
 /// Fits `samples` to the inputs of `converted`, the model after the phases before `prepare`.
 void fit(Samples& samples, const ir::Model& converted, const RunState& state);
 
+/// Returns the options of runs that measure statistics or use them. They skip the passes that fit the float model to
+/// the samples, because other samples, as in another shard, would give another graph.
+RunnerOptions statistics_options();
+
 /// Runs the phases up to `until`. Sets state.source.data to the fitted samples. Returns the float model after the
 /// conversions, whose inputs, outputs and function the quantized model has.
 Result<ir::Model> run_float_phases(RunState& state, Samples& samples, pass::Phase until, std::vector<PassTime>& times,

@@ -57,7 +57,6 @@ std::string settings_hash(config::Settings settings) {
   settings.tool.info_csv.reset();
   settings.tool.on_collapse.reset();  // what it leads to shows in the result
   settings.tool.verify_samples.reset();
-  settings.tool.fit_gates.reset();  // off with statistics; its effect shows in the result
   ContentHash hash;
   for (const config::SettingLine& line : config::whole_settings(settings)) {
     if (std::ranges::find(kNoResult, line.name) != kNoResult.end()) continue;

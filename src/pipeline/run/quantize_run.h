@@ -28,7 +28,7 @@ struct Run {
   bool is_poor = false;                ///< Quality of the result at its first verification.
 
   RunnerOptions options() {
-    RunnerOptions options;
+    RunnerOptions options = source.statistics ? statistics_options() : RunnerOptions();
     options.phase = [this](const std::string& name) {
       if (most_trials == 0) phase = name;  // a rescue plans again, and stays one phase
       return reports(0, 0);

@@ -155,15 +155,16 @@ Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   const ir::Tail ending = ir::find_ending(model.graph);
   if (!has_only_tensors(model.graph, ending.inputs) || !has_only_tensors(model.graph, model.graph.outputs()))
     return Cut{};
+  const bool decodes = ir::decodes(model.graph, ending);
   // Nobody asked for the target: only what eight bits ruin becomes a second file.
-  if (!settings.asks_for_target() && !ir::decodes(model.graph, ending)) return Cut{};
+  if (!settings.asks_for_target() && !decodes) return Cut{};
   QQ_TRY(const Refusals refused, refused_nodes(model, ending, settings));
   if (refused.nodes.empty()) return Cut{};
   const size_t count = refused.nodes.size();
   const std::string why = cat("; ", settings.target.value_or(""), " does not run ",
                               count == 1 ? "" : cat(count, " nodes, first "), refused.first);
   // Eight bits lose boxes, so decoding is cut as a whole.
-  if (ir::decodes(model.graph, ending)) return Cut{ending, why};
+  if (decodes) return Cut{ending, why};
   return Cut{ir::part_from(model.graph, ending, refused.nodes), why};
 }
 

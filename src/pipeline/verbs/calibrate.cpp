@@ -80,7 +80,6 @@ Result<Prepared> prepare(const CalibrateRequest& request, const pipeline::ModelF
   QQ_TRY(pipeline::Job job, pipeline::open_job(file, {request.config, request.settings}, environment, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   QQ_RETURN_IF_ERROR(check_mergeable(job.settings));
-  job.settings.tool.fit_gates = false;  // slopes of other samples would make another graph
   QQ_RETURN_IF_ERROR(pipeline::pin_default_batch(job, request.sample_source, request.calib_folder, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::pin_sample_shapes(job, request.sample_source, request.calib_folder, diagnostics));
   pipeline::Samples samples;
@@ -112,7 +111,8 @@ Result<calib::StatisticsSet> run_calibrate(const CalibrateRequest& request, cons
     return !request.progress || request.progress({pass::name(kCalibrate), done, total});
   };
   std::vector<PassTime> times;
-  Result<ir::Model> original = pipeline::run_float_phases(state, prepared.samples, kCalibrate, times, {});
+  Result<ir::Model> original =
+      pipeline::run_float_phases(state, prepared.samples, kCalibrate, times, pipeline::statistics_options());
   if (!original.ok()) return std::move(original).status().context(request.model_path);
   QQ_TRY(calib::StatisticsSet set, collect_statistics(state, prepared.numbers));
   QQ_TRY(set.origin, pipeline::statistics_origin(file, original.value(), state.model, state.settings,

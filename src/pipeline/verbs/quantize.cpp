@@ -312,7 +312,6 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
          pipeline::open_source(pipeline::source_request(request, file), job, state.diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_samples(source, job));
   pipeline::begin(state, job);
-  if (source.statistics) state.settings.tool.fit_gates = false;  // as when the statistics were measured
   keep_layers(request, report.output_path, job.settings, state.tuning);
   report.samples = source.size();
   pipeline::Run run{

@@ -145,7 +145,7 @@ TEST(ResolveTest, AFloat16ModelIsQuantizedAsItIs) {
   Diagnostics diagnostics;
   ModelFacts facts;
   facts.all_float16 = true;
-  const Result<Settings> settings = resolve_text("preset: A8W8", diagnostics, facts);
+  const Result<Settings> settings = resolve_text("preset: A8W8\ntarget: none", diagnostics, facts);
   ASSERT_TRUE(settings.ok());
   EXPECT_TRUE(settings.value().formats.quantize_fp16 && settings.value().formats.use_fp32_scale);
   EXPECT_FALSE(settings.value().preprocessing.optimize_model || settings.value().preprocessing.fold_batch_norm);
