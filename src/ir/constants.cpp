@@ -32,6 +32,11 @@ const ir::Tensor* stored_floats(const ir::Graph& graph, ir::ValueId value) {
   return type == ElementType::kFloat || type == ElementType::kFloat16 ? &*stored.constant : nullptr;
 }
 
+const Tensor* stored_float32(const Graph& graph, ValueId value) {
+  const Tensor* stored = stored_floats(graph, value);
+  return stored != nullptr && stored->type() == ElementType::kFloat ? stored : nullptr;
+}
+
 Result<std::vector<float>> float_values(const ir::Tensor& tensor) {
   if (tensor.type() == ElementType::kFloat)
     return std::vector<float>(tensor.data<float>().begin(), tensor.data<float>().end());

@@ -26,6 +26,9 @@ std::optional<double> number_of(const ir::Graph& graph, const ir::Node& node, si
 /// name can override it. float_values() reads it.
 const ir::Tensor* stored_floats(const ir::Graph& graph, ir::ValueId value);
 
+/// Returns stored_floats() if they are float32, otherwise null.
+const Tensor* stored_float32(const Graph& graph, ValueId value);
+
 /// Returns the elements of a float32 or float16 tensor as float32. Fails with kInternal for other types.
 Result<std::vector<float>> float_values(const ir::Tensor& tensor);
 

@@ -42,6 +42,13 @@ std::optional<ChannelView> input_channels(const ir::Node& layer, const ir::Shape
   return ChannelView{dims[1], product_from(dims, 2)};
 }
 
+ChannelView read_channels(const ir::Node& layer, const ir::Shape& dims) {
+  const bool is_output_major = layer.is("Conv") || (layer.is("Gemm") && layer.int_or("transB", 0) != 0);
+  if (!is_output_major) return {dims[0], product_from(dims, 1)};  // the groups share no input channel
+  const int64_t groups = layer.is("Conv") ? layer.int_or("group", 1) : 1;
+  return {dims[1] * groups, product_from(dims, 2), groups};
+}
+
 float largest_magnitude(std::span<const float> values) {
   const numeric::Extremes found = numeric::extremes_of(values);
   if (!found.has_nan) return std::max(std::abs(found.min), std::abs(found.max));
@@ -56,12 +63,6 @@ std::vector<float> channel_ranges(std::span<const float> weights, const ChannelV
     ranges[channel] = std::max(ranges[channel], largest_magnitude(run));
   });
   return ranges;
-}
-
-std::vector<float> reciprocals(std::span<const float> values) {
-  std::vector<float> result;
-  for (const float value : values) result.push_back(1.0f / value);
-  return result;
 }
 
 std::vector<float> to_floats(std::span<const double> values) {

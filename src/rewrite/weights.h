@@ -38,16 +38,25 @@ std::optional<ChannelView> output_channels(const ir::Node& layer, const ir::Shap
 /// Returns the view along the input channels. Conv with group 1: only rank 4 or 5, as in the reference.
 std::optional<ChannelView> input_channels(const ir::Node& layer, const ir::Shape& weight_dims);
 
+/// Returns the view along the input channels of a layer that written_channels() supports, of any rank and with any
+/// number of groups.
+ChannelView read_channels(const ir::Node& layer, const ir::Shape& weight_dims);
+
 /// Returns 0 for an empty list. Ignores NaN.
 float largest_magnitude(std::span<const float> values);
 /// Returns the largest magnitude of each channel. REQUIRES: one group.
 std::vector<float> channel_ranges(std::span<const float> weights, const ChannelView& view);
-/// Returns every element times the factor of its channel, rounded once.
-template <typename Real = float>
-void scale_channels(std::span<float> weights, const ChannelView& view,
+/// Multiplies every element by the factor of its channel, rounded once to the type of the weights.
+template <typename Real = float, typename Weight = float>
+void scale_channels(std::type_identity_t<std::span<Weight>> weights, const ChannelView& view,
                     std::type_identity_t<std::span<const Real>> factors);
 /// Returns 1 / x for each element.
-std::vector<float> reciprocals(std::span<const float> values);
+template <typename Real>
+std::vector<Real> reciprocals(const std::vector<Real>& values) {
+  std::vector<Real> result;
+  for (const Real value : values) result.push_back(1 / value);
+  return result;
+}
 /// Returns each element rounded to float32.
 std::vector<float> to_floats(std::span<const double> values);
 
@@ -70,8 +79,8 @@ class WorkingWeights {
   int64_t clock_ = 0;
 };
 
-template <typename Real>
-void scale_channels(std::span<float> weights, const ChannelView& view,
+template <typename Real, typename Weight>
+void scale_channels(std::type_identity_t<std::span<Weight>> weights, const ChannelView& view,
                     std::type_identity_t<std::span<const Real>> factors) {
   const auto groups = static_cast<size_t>(view.groups);
   const size_t group_size = weights.size() / groups, per_group = factors.size() / groups;
@@ -80,7 +89,7 @@ void scale_channels(std::span<float> weights, const ChannelView& view,
     const std::span<const Real> own = factors.subspan(group * per_group, per_group);
     while (at < (group + 1) * group_size) {
       for (const Real factor : own) {
-        for (int64_t i = 0; i < view.inner; ++i, ++at) weights[at] = static_cast<float>(weights[at] * factor);
+        for (int64_t i = 0; i < view.inner; ++i, ++at) weights[at] = static_cast<Weight>(weights[at] * factor);
       }
     }
   }

@@ -208,4 +208,21 @@ ir::ValueType static_type(ElementType element, const ir::Shape& dims) {
   return type;
 }
 
+bool is_view(const ir::Node& node) {
+  return node.is("Reshape") || node.is("Flatten") || node.is("Squeeze") || node.is("Unsqueeze");
+}
+
+ir::Shape float_shape(const ir::Graph& graph, ir::ValueId value) {
+  if (!value.valid()) return {};
+  const ir::ValueType& type = graph.value(value).type;
+  return type.element == ElementType::kFloat && type.is_static() ? type.shape() : ir::Shape();
+}
+
+ir::Shape image_shape(const ir::Graph& graph, ir::ValueId value) {
+  constexpr size_t kImageRank = 4;
+  ir::Shape dims = float_shape(graph, value);
+  const bool is_image = dims.size() == kImageRank && std::ranges::all_of(dims, [](int64_t size) { return size > 0; });
+  return is_image ? dims : ir::Shape();
+}
+
 }  // namespace quarkq::rewrite

@@ -56,4 +56,12 @@ std::optional<ir::Tensor> moved(ir::Tensor tensor, const std::vector<AxisMove>& 
 /// Returns the type of a tensor with a known shape.
 ir::ValueType static_type(ElementType element, const ir::Shape& dims);
 
+/// Returns whether the output has the elements of input 0 in the same order.
+bool is_view(const ir::Node& node);
+
+/// Returns the shape of a float32 tensor if all its dimensions are known, otherwise an empty one.
+ir::Shape float_shape(const ir::Graph& graph, ir::ValueId value);
+/// Returns float_shape() of an image [N, C, H, W] that has elements, otherwise an empty one.
+ir::Shape image_shape(const ir::Graph& graph, ir::ValueId value);
+
 }  // namespace quarkq::rewrite

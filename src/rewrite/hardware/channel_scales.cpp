@@ -6,7 +6,9 @@
 
 #include "ir/constants.h"
 #include "ir/edit.h"
+#include "ir/shape.h"
 #include "rewrite/fold_affine.h"
+#include "rewrite/hardware/axis_moves.h"
 #include "rewrite/weights.h"
 
 namespace quarkq::rewrite {
@@ -32,55 +34,19 @@ size_t axis_channels(const ir::Value& value) {
   return static_cast<size_t>(std::max<int64_t>(0, type.dims[kChannelAxis].size));
 }
 
+/// Returns the axis, counted from the front, or -1 if it is out of range.
 int64_t axis_of(const ir::Graph& graph, const ir::Node& node, int64_t by_default) {
-  const int64_t axis = node.int_or("axis", by_default);
-  return axis < 0 ? axis + static_cast<int64_t>(graph.value(node.input(0)).type.dims.size()) : axis;
+  const auto rank = static_cast<int64_t>(graph.value(node.input(0)).type.dims.size());
+  const Result<int64_t> axis = ir::normalize_axis(node.int_or("axis", by_default), rank);
+  return axis.ok() ? axis.value() : -1;
 }
 
 /// A view that keeps channels: [N, C, 1, 1] to [N, C] or back.
 bool keeps_channels(const ir::Graph& graph, const ir::Node& node) {
-  if (!node.is("Flatten") && !node.is("Reshape") && !node.is("Squeeze") && !node.is("Unsqueeze")) return false;
+  if (!is_view(node)) return false;
   const ir::Value &from = graph.value(node.input(0)), &to = graph.value(node.output(0));
   const size_t channels = axis_channels(from);
   return channels > 0 && channels == axis_channels(to) && from.type.dims[0].size == to.type.dims[0].size;
-}
-
-/// Where the elements of a layer's weight come from and go to.
-struct WeightLayout {
-  size_t outputs, inputs;  ///< Numbers in one group.
-  size_t inner, groups;
-  bool is_output_major;  ///< Otherwise [inputs, outputs, ...].
-};
-
-WeightLayout layout_of(const ir::Node& layer, const ir::Shape& dims) {
-  const bool is_output_major = layer.is("Conv") || (layer.is("Gemm") && layer.int_or("transB", 0) != 0);
-  const auto groups = layer.is("Gemm") ? size_t{1} : static_cast<size_t>(layer.int_or("group", 1));
-  size_t inner = 1;
-  for (size_t i = 2; i < dims.size(); ++i) inner *= static_cast<size_t>(dims[i]);
-  const auto first = static_cast<size_t>(dims[0]), second = static_cast<size_t>(dims[1]);
-  if (is_output_major) return {first / groups, second, inner, groups, true};
-  return {second, first / groups, inner, groups, false};
-}
-
-double factor_at(const std::vector<double>* factors, size_t channel) {
-  return factors == nullptr ? 1 : (*factors)[channel];
-}
-
-void scale_weight(std::vector<float>& weight, const WeightLayout& layout, const std::vector<double>* written,
-                  const std::vector<double>* read) {
-  const size_t rows = layout.is_output_major ? layout.outputs : layout.inputs;
-  const size_t columns = layout.is_output_major ? layout.inputs : layout.outputs;
-  size_t at = 0;
-  for (size_t group = 0; group < layout.groups; ++group) {
-    for (size_t row = 0; row < rows; ++row) {
-      for (size_t column = 0; column < columns; ++column) {
-        const size_t output = group * layout.outputs + (layout.is_output_major ? row : column);
-        const size_t input = group * layout.inputs + (layout.is_output_major ? column : row);
-        const double factor = factor_at(written, output) / factor_at(read, input);
-        for (size_t i = 0; i < layout.inner; ++i, ++at) weight[at] = static_cast<float>(weight[at] * factor);
-      }
-    }
-  }
 }
 
 const std::vector<double>* find_factors(const ChannelFactors& factors, ir::ValueId value) {
@@ -218,15 +184,20 @@ void rescale_layers(ir::Graph& graph, const ChannelFactors& factors, const Chann
     if (read != nullptr || written != nullptr) {
       const ir::ValueId weight = own_constant(graph, id, 1);
       const ir::Node& layer = graph.node(id);
-      scale_weight(weights.at(weight), layout_of(layer, graph.constant(weight)->dims()), written, read);
+      const ir::Shape& dims = graph.constant(weight)->dims();
+      std::vector<float>& values = weights.at(weight);
+      std::vector<double> exact(values.begin(), values.end());  // rounded once, after both factors
+      if (written != nullptr) scale_channels<double, double>(exact, *written_channels(layer, dims), *written);
+      if (read != nullptr) scale_channels<double, double>(exact, read_channels(layer, dims), reciprocals(*read));
+      values = to_floats(exact);
       weights.touch(weight);
     }
     if ((written == nullptr && shift == nullptr) || !graph.node(id).input(2).valid()) continue;
     const ir::ValueId bias = own_constant(graph, id, 2);
     std::vector<float>& values = weights.at(bias);
     for (size_t c = 0; c < values.size(); ++c) {
-      const double shifted = values[c] * factor_at(written, c) + (shift == nullptr ? 0 : (*shift)[c]);
-      values[c] = static_cast<float>(shifted);
+      const double scaled = values[c] * (written == nullptr ? 1 : (*written)[c]);
+      values[c] = static_cast<float>(scaled + (shift == nullptr ? 0 : (*shift)[c]));
     }
     weights.touch(bias);
   }

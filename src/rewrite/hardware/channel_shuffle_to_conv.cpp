@@ -9,12 +9,12 @@
 #include "ir/constants.h"
 #include "ir/shape.h"
 #include "rewrite/driver.h"
+#include "rewrite/hardware/axis_moves.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {
 
-constexpr size_t kImageRank = 4;
 constexpr size_t kMostMoves = 6;                     // the longest known chain has 4 nodes
 constexpr int64_t kMostElements = int64_t{1} << 24;  // 64 MB of indices
 
@@ -34,13 +34,11 @@ bool moves_elements(const ir::Graph& graph, const ir::Node& node) {
   return is_fixed && node.input(0).valid() && graph.constant(node.input(0)) == nullptr;
 }
 
-/// Dimensions of a float32 image [N, C, H, W], all known and at least 1; empty for other values.
-ir::Shape image_shape(const ir::Graph& graph, ir::ValueId id) {
-  const ir::ValueType& type = graph.value(id).type;
-  if (type.element != ElementType::kFloat || !type.is_static() || type.dims.size() != kImageRank) return {};
-  ir::Shape dims = type.shape();
+/// Returns image_shape() of a value that is small enough for a list of its elements.
+ir::Shape listed_shape(const ir::Graph& graph, ir::ValueId id) {
+  ir::Shape dims = image_shape(graph, id);
   const Result<int64_t> count = ir::element_count(dims);
-  return count.ok() && count.value() > 0 && count.value() <= kMostElements ? dims : ir::Shape();
+  return count.ok() && count.value() <= kMostElements ? dims : ir::Shape();
 }
 
 /// Whether two images differ at most in their channels.
@@ -99,7 +97,7 @@ bool is_identity(const std::vector<int64_t>& channels, int64_t count) {
 /// Returns the choice that ends at `output`, with the shortest chain that contains a Transpose or a Gather.
 Result<std::optional<ChannelChoice>> find_choice(const ir::Model& model, ir::ValueId output) {
   const ir::Graph& graph = model.graph;
-  const ir::Shape to = image_shape(graph, output);
+  const ir::Shape to = listed_shape(graph, output);
   ChannelChoice choice{output, {}, {}};
   bool reorders = false;
   while (!to.empty() && choice.moves.size() < kMostMoves) {
@@ -109,7 +107,7 @@ Result<std::optional<ChannelChoice>> find_choice(const ir::Model& model, ir::Val
     choice.moves.insert(choice.moves.begin(), {node->id, static_cast<size_t>(place)});
     choice.input = node->input(0);
     reorders = reorders || node->is("Transpose") || node->is("Gather");
-    const ir::Shape from = image_shape(graph, choice.input);
+    const ir::Shape from = listed_shape(graph, choice.input);
     if (!reorders || !is_same_image(from, to)) continue;
     QQ_TRY(const std::optional<ir::Tensor> positions, trace_elements(model, choice.moves, from));
     if (positions) choice.channels = channels_of(*positions, from, to);
@@ -165,7 +163,7 @@ Result<Changed> channel_shuffle_to_conv(pass::FloatContext& context) {
     if (node.outputs.size() != 1 || !moves_elements(graph, node)) return std::optional<ir::GraphPatch>();
     QQ_TRY(const std::optional<ChannelChoice> choice, find_choice(context.model, node.output(0)));
     if (!choice) return std::optional<ir::GraphPatch>();
-    const ir::Shape from = image_shape(graph, choice->input);
+    const ir::Shape from = listed_shape(graph, choice->input);
     const auto outputs = static_cast<double>(choice->channels.size());
     const int64_t depth = from[1] / groups_of(choice->channels, from[1]);
     ++count;

@@ -49,11 +49,11 @@ struct TransposedConv {
 std::optional<TransposedConv> read_transposed(const ir::Graph& graph, const ir::Node& node) {
   if (!node.is("ConvTranspose") || !node.input(1).valid()) return std::nullopt;
   const ir::ValueType &x = graph.value(node.input(0)).type, &y = graph.value(node.output(0)).type;
-  const ir::Tensor* weights = ir::stored_floats(graph, node.input(1));
+  const ir::Tensor* weights = ir::stored_float32(graph, node.input(1));
   const std::vector<int64_t> ones = {1, 1}, strides = node.ints_or("strides", ones);
   const std::vector<int64_t> pads = node.ints_or("pads", {0, 0, 0, 0});
   const std::string automatic = node.string_or("auto_pad", "NOTSET");
-  if (weights == nullptr || weights->type() != ElementType::kFloat || weights->rank() != 4) return std::nullopt;
+  if (weights == nullptr || weights->rank() != 4) return std::nullopt;
   if (!x.is_static() || !y.is_static() || x.dims.size() != 4 || y.dims.size() != 4) return std::nullopt;
   if (node.ints_or("dilations", ones) != ones || (automatic != "NOTSET" && automatic != "VALID")) return std::nullopt;
   if (strides.size() != 2 || pads.size() != 4 || strides[0] != strides[1] || strides[0] < 2) return std::nullopt;
@@ -124,9 +124,8 @@ void interleave(ir::GraphPatch& patch, const TransposedConv& conv, ir::PatchValu
 
 std::optional<ir::GraphPatch> convolved(const ir::Graph& graph, const ir::Node& node) {
   const std::optional<TransposedConv> conv = read_transposed(graph, node);
-  const ir::Tensor* bias = node.input(2).valid() ? ir::stored_floats(graph, node.input(2)) : nullptr;
-  const bool has_bias =
-      bias != nullptr && bias->type() == ElementType::kFloat && bias->size() == (conv ? conv->outputs : 0);
+  const ir::Tensor* bias = ir::stored_float32(graph, node.input(2));
+  const bool has_bias = bias != nullptr && bias->size() == (conv ? conv->outputs : 0);
   if (!conv || (node.input(2).valid() && !has_bias)) return std::nullopt;
   const ir::Value& output = graph.value(node.output(0));
   const int64_t phases = conv->stride() * conv->stride();
@@ -134,7 +133,7 @@ std::optional<ir::GraphPatch> convolved(const ir::Graph& graph, const ir::Node& 
   ir::GraphPatch patch;
   patch.remove(node.id);
   ir::GraphPatch::PatchNode made{"Conv", "", name, {node.input(0)}, {}, {}};
-  const ir::Tensor& weights = *ir::stored_floats(graph, node.input(1));
+  const ir::Tensor& weights = *ir::stored_float32(graph, node.input(1));
   made.inputs.push_back(patch.initializer(name + "_weights", phase_weights(*conv, weights.data<float>())));
   if (has_bias) made.inputs.push_back(patch.initializer(name + "_bias", repeated_bias(*bias, phases)));
   made.outputs.push_back(

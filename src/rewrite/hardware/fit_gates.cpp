@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <set>
 #include <vector>
 
@@ -20,7 +19,6 @@
 #include "ir/constants.h"
 #include "ir/edit.h"
 #include "ir/tensor_store.h"
-#include "ir/traversal.h"
 #include "rewrite/hardware/channel_scales.h"
 #include "rewrite/hardware/gate_fit.h"
 #include "rewrite/passes.h"
@@ -139,12 +137,19 @@ void set_targets(Gate& gate) {
   for (float& value : gate.targets) value = gate.is_swish() ? value * sigmoid(value) : sigmoid(value);
 }
 
+/// Turns a Sigmoid into the form that the hardware computes.
+void make_hard(ir::Node& node) {
+  node.op = "HardSigmoid";
+  node.attributes.clear();
+  node.set("alpha", kHardSlope);
+  node.set("beta", kHardOffset);
+}
+
 /// The network with HardSigmoid, whose slopes, shifts and gains are constants that can change during a walk.
 class FittedNetwork {
  public:
   FittedNetwork(const ir::Model& original, const std::vector<Gate>& gates) : model_(original) {
     for (const Gate& gate : gates) add(gate);
-    // The order of a graph is data, and a walk does not depend on it.
   }
 
   const ir::Model& model() const { return model_; }
@@ -173,7 +178,7 @@ class FittedNetwork {
     return ir::GraphEdit(model_.graph).add_initializer("", ir::store_floats(values, type.element, dims));
   }
 
-  /// Inserts an operator with a constant between `value` and node `reader`, or all readers if it is not valid.
+  /// Adds an operator on `value` and a constant, and returns its result.
   ir::ValueId add_operator(const char* op, ir::ValueId value, ir::ValueId constant) {
     ir::GraphEdit edit(model_.graph);
     const ir::ValueId made = edit.add_value("", model_.graph.value(value).type);
@@ -203,15 +208,6 @@ class FittedNetwork {
     ir::GraphEdit(model_.graph).set_constant(constant, ir::store_floats(values, old.type(), old.dims()));
   }
 
- public:
-  static void make_hard(ir::Node& node) {
-    node.op = "HardSigmoid";
-    node.attributes.clear();
-    node.set("alpha", kHardSlope);
-    node.set("beta", kHardOffset);
-  }
-
- private:
   ir::Model model_;
   std::map<ir::ValueId, Constants> constants_;  ///< Keyed by the input of the gate.
 };
@@ -235,7 +231,7 @@ class GateFitter {
   void convert(ir::Graph& graph) const {
     rescale_layers(graph, factors(graph), shifts());
     ir::GraphEdit edit(graph);
-    for (const Gate& gate : gates_) FittedNetwork::make_hard(edit.node(gate.sigmoid));
+    for (const Gate& gate : gates_) make_hard(edit.node(gate.sigmoid));
   }
 
   const std::vector<Gate>& gates() const { return gates_; }

@@ -13,11 +13,6 @@ namespace {
 
 constexpr int64_t kReshapeWithInput = 5;  // the first opset where the shape is an input
 
-/// Operators whose output has the elements of input 0 in the same order.
-bool is_view(const ir::Node& node) {
-  return node.is("Reshape") || node.is("Flatten") || node.is("Squeeze") || node.is("Unsqueeze");
-}
-
 /// The shape of a tensor that has elements, all dimensions known.
 std::optional<ir::Shape> shape_of(const ir::Graph& graph, ir::ValueId id) {
   if (!id.valid()) return std::nullopt;

@@ -55,15 +55,6 @@ struct LinearResize {
   }
 };
 
-/// The static shape of a float32 image, or an empty shape.
-ir::Shape image_dims(const ir::Graph& graph, ir::ValueId id) {
-  if (!id.valid()) return {};
-  const ir::ValueType& type = graph.value(id).type;
-  const bool fits = type.element == ElementType::kFloat && type.is_static() && type.dims.size() == kImageDims;
-  ir::Shape dims = fits ? type.shape() : ir::Shape();
-  return std::ranges::all_of(dims, [](int64_t size) { return size > 0; }) ? dims : ir::Shape();
-}
-
 /// Whether the scales, if they are given, are the quotients of the sizes.
 bool has_factors(const ir::Graph& graph, const ir::Node& resize, const LinearResize& linear) {
   if (!resize.input(2).valid()) return true;
@@ -82,7 +73,7 @@ std::optional<LinearResize> read_linear(const ir::Graph& graph, const ir::Node& 
   if (!node.is("Resize") || node.string_or("mode", "nearest") != "linear") return std::nullopt;
   if (node.int_or("antialias", 0) != 0 || node.find("axes") != nullptr) return std::nullopt;
   const std::string mode = node.string_or("coordinate_transformation_mode", "half_pixel");
-  LinearResize linear{image_dims(graph, node.input(0)), image_dims(graph, node.output(0)), mode != "asymmetric"};
+  LinearResize linear{image_shape(graph, node.input(0)), image_shape(graph, node.output(0)), mode != "asymmetric"};
   if (linear.from.empty() || linear.to.empty() || linear.from[0] != linear.to[0] || linear.from[1] != linear.to[1])
     return std::nullopt;
   const bool is_known = mode == "half_pixel" || mode == "pytorch_half_pixel" || mode == "asymmetric";

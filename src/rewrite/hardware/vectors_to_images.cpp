@@ -14,30 +14,21 @@ namespace {
 
 constexpr size_t kMostLayers = 12;  // bounds the search
 
-/// Returns the shape of a float32 tensor with known dimensions, otherwise an empty one.
-ir::Shape known_shape(const ir::Graph& graph, ir::ValueId id) {
-  if (!id.valid()) return {};
-  const ir::ValueType& type = graph.value(id).type;
-  return type.element == ElementType::kFloat && type.is_static() ? type.shape() : ir::Shape();
-}
-
 /// Whether the value is [N, C, 1, 1] or, for vectors, [N, C].
 bool is_pixel(const ir::Graph& graph, ir::ValueId id, bool as_vector) {
-  const ir::Shape shape = known_shape(graph, id);
+  const ir::Shape shape = float_shape(graph, id);
   return as_vector ? shape.size() == 2 : shape.size() == 4 && shape[2] == 1 && shape[3] == 1;
 }
 
 bool is_pixel_view(const ir::Graph& graph, const ir::Node& node, bool to_vector) {
-  constexpr const char* kOps[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze"};
-  const bool has_op = std::ranges::any_of(kOps, [&](const char* op) { return node.is(op); });
-  if (!has_op || !is_pixel(graph, node.input(0), !to_vector) || !is_pixel(graph, node.output(0), to_vector))
+  if (!is_view(node) || !is_pixel(graph, node.input(0), !to_vector) || !is_pixel(graph, node.output(0), to_vector))
     return false;
   return graph.value(node.input(0)).type.dims[1].size == graph.value(node.output(0)).type.dims[1].size;
 }
 
 const ir::Tensor* matrix_at(const ir::Graph& graph, ir::ValueId value) {
-  const ir::Tensor* stored = value.valid() ? ir::stored_floats(graph, value) : nullptr;
-  return stored != nullptr && stored->type() == ElementType::kFloat && stored->rank() == 2 ? stored : nullptr;
+  const ir::Tensor* stored = ir::stored_float32(graph, value);
+  return stored != nullptr && stored->rank() == 2 ? stored : nullptr;
 }
 
 bool is_elementwise(const ir::Node& node) {
@@ -48,9 +39,9 @@ bool is_elementwise(const ir::Node& node) {
 /// Operand 1 of an Add or Mul if it is a stored row of numbers, one for each channel.
 const ir::Tensor* row_operand(const ir::Graph& graph, const ir::Node& node) {
   if (!node.is("Add") && !node.is("Mul")) return nullptr;
-  const ir::Shape shape = known_shape(graph, node.input(0));
-  const ir::Tensor* row = node.input(1).valid() ? ir::stored_floats(graph, node.input(1)) : nullptr;
-  if (row == nullptr || row->type() != ElementType::kFloat) return nullptr;
+  const ir::Shape shape = float_shape(graph, node.input(0));
+  const ir::Tensor* row = ir::stored_float32(graph, node.input(1));
+  if (row == nullptr) return nullptr;
   const bool is_row = row->rank() >= 1 && row->rank() <= 2 && row->dims().back() == row->size();
   return is_row && shape.size() == 2 && row->size() == shape[1] ? row : nullptr;
 }
@@ -60,9 +51,9 @@ bool is_vector_layer(const ir::Graph& graph, const ir::Node& node) {
   if (node.is("MatMul")) return matrix_at(graph, node.input(1)) != nullptr;
   if (!node.is("Gemm") || node.int_or("transA", 0) != 0) return false;
   if (node.float_or("alpha", 1) != 1 || node.float_or("beta", 1) != 1) return false;
-  const ir::Tensor* bias = node.input(2).valid() ? ir::stored_floats(graph, node.input(2)) : nullptr;
-  const bool has_bias = bias != nullptr && bias->type() == ElementType::kFloat && bias->rank() >= 1 &&
-                        bias->size() == graph.value(node.output(0)).type.dims[1].size;
+  const ir::Tensor* bias = ir::stored_float32(graph, node.input(2));
+  const bool has_bias =
+      bias != nullptr && bias->rank() >= 1 && bias->size() == graph.value(node.output(0)).type.dims[1].size;
   return matrix_at(graph, node.input(1)) != nullptr && (has_bias || !node.input(2).valid());
 }
 
@@ -109,7 +100,7 @@ void add_image_form(const ir::Graph& graph, const ir::Node& node, ir::PatchValue
     const bool is_transposed = node.is("Gemm") && node.int_or("transB", 0) != 0;
     made.inputs.push_back(
         patch.initializer(name + "_weights", conv_weights(*ir::stored_floats(graph, node.input(1)), is_transposed)));
-    if (const ir::Tensor* bias = node.input(2).valid() ? ir::stored_floats(graph, node.input(2)) : nullptr)
+    if (const ir::Tensor* bias = ir::stored_float32(graph, node.input(2)))
       made.inputs.push_back(patch.initializer(name + "_bias", bias->reshaped({bias->size()})));
   } else if (const ir::Tensor* row = row_operand(graph, node)) {
     made.inputs.push_back(patch.initializer(name + "_channels", row->reshaped({1, row->size(), 1, 1})));
