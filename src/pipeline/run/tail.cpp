@@ -153,8 +153,6 @@ bool has_only_tensors(const ir::Graph& graph, const std::vector<ir::ValueId>& va
 Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   if (settings.cuts_tail()) return Cut{ir::find_tail(model.graph), ""};
   const ir::Tail ending = ir::find_ending(model.graph);
-  if (!has_only_tensors(model.graph, ending.inputs) || !has_only_tensors(model.graph, model.graph.outputs()))
-    return Cut{};
   const bool decodes = ir::decodes(model.graph, ending);
   // Nobody asked for the target: only what eight bits ruin becomes a second file.
   if (!settings.asks_for_target() && !decodes) return Cut{};
@@ -164,8 +162,10 @@ Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   const std::string why = cat("; ", settings.target.value_or(""), " does not run ",
                               count == 1 ? "" : cat(count, " nodes, first "), refused.first);
   // Eight bits lose boxes, so decoding is cut as a whole.
-  if (decodes) return Cut{ending, why};
-  return Cut{ir::part_from(model.graph, ending, refused.nodes), why};
+  Cut cut{decodes ? ending : ir::part_from(model.graph, ending, refused.nodes), why};
+  const bool can_pass =
+      has_only_tensors(model.graph, cut.tail.inputs) && has_only_tensors(model.graph, model.graph.outputs());
+  return can_pass ? std::move(cut) : Cut{};
 }
 
 /// Ends `model` before the tail.
