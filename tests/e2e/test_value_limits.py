@@ -97,6 +97,14 @@ def transposed(folder):
                       [value("x", IMAGE)], [value("y", [1, 4, 16, 16])], [stored("w", weight), stored("b", [0.1, 0.2, 5, -1])])
 
 
+def dead_before_relu(folder):
+    """A channel that no input makes positive, as equalization leaves them: its bias needs no steps."""
+    rng = np.random.default_rng(1)
+    nodes = [conv_node(["x", "w", "b"], "c"), helper.make_node("Relu", ["c"], ["y"], name="relu")]
+    return save_model(folder, nodes, [value("x", IMAGE)], [value("y", [1, 4, 8, 8])],
+                      [stored("w", rng.standard_normal((4, 3, 3, 3)) * 0.3), stored("b", [0.1, -4e6, 0.2, -1])])
+
+
 BIASES = {"dead channel": dead_channel, "depthwise 0.01": depthwise(0.01), "depthwise 1e-4": depthwise(1e-4), "gemm 0.01": gemm(0.01),
           "gemm 1e-4": gemm(1e-4), "gemm 1e-7": gemm(1e-7), "transposed": transposed}
 FLOW = [("per tensor", ()), ("per channel", ("--set", "per_channel=true")), ("int32", ("--set", "Int32Bias=true"))]
@@ -116,6 +124,14 @@ def large_biases_are_kept(case):
     low = {name: round(found, 4) for name, found in worst.items() if found < 0.98}
     expect(not low, f"cosines below 0.98: {low}")
     return f"worst cosine {min(worst.values()):.4f}"
+
+
+@test(cases=[preset for preset in INTEGERS if preset not in ("xint8", "xint8_block", "vint8", "s16s16_mixed_s8s8")])  # their biases have 8 bits
+def a_bias_below_relu_takes_no_steps_from_weights(preset):
+    with temp_folder() as folder:
+        model, feeds = dead_before_relu(folder), save_inputs(folder, IMAGE)
+        found = least_cosine(model, quantized(folder, model, preset, "--on-collapse", "warn")[0], feeds)
+    expect(found > 0.99, f"cosine {found:.4f}")
 
 
 @test()

@@ -30,20 +30,37 @@ std::optional<numeric::Range> result_range(const pass::PlanContext& context, ir:
   return after == nullptr ? std::nullopt : after->range;
 }
 
-bool has_8_bits(const pass::PlanContext& context, ir::ValueId value) {
-  const plan::QuantSlot* slot = context.plan.find(value);
+bool has_8_bits(const plan::QuantSlot* slot) {
   return slot != nullptr && is_integer(slot->stage.spec.type) && bits(slot->stage.spec.type) <= 8;
 }
 
+double largest_value(const numeric::Range& range) {
+  return std::max(std::abs(static_cast<double>(range.min)), std::abs(static_cast<double>(range.max)));
+}
+
+/// Returns what the products of a node can add up to in one channel: terms of a sum * largest weight * largest input.
+double largest_sum(const pass::PlanContext& context, const plan::QuantSlot& bias, const plan::QuantSlot* input) {
+  const ir::Tensor* weight = context.graph().constant(bias.bias->weight);
+  const ir::Tensor* values = context.graph().constant(bias.value);
+  if (input == nullptr || !input->range || weight == nullptr || values == nullptr || values->size() == 0)
+    return std::numeric_limits<double>::infinity();
+  const Result<std::vector<float>> weights = ir::float_values(*weight);
+  if (!weights.ok()) return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (const float one : weights.value()) largest = std::max(largest, std::abs(static_cast<double>(one)));
+  const auto terms = static_cast<double>(weight->size()) / static_cast<double>(values->size());
+  return terms * largest * largest_value(*input->range);
+}
+
 /// The magnitude from which on a value of an int32 bias drives the quantized result of its node to the end of its
-/// range, whatever the node reads: twice the range, for 8-bit products, whose sums are far smaller than 2^31 steps.
-/// Such values may saturate. Returns infinity if the range is not known, or products have more bits.
+/// range, whatever the node reads. Such values may saturate. 8-bit products add up to far fewer than 2^31 steps, so
+/// twice the range is enough; others come on top of the range. Returns infinity if a range is not known.
 double bias_limit(const pass::PlanContext& context, const plan::QuantSlot& bias) {
-  constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  if (!has_8_bits(context, bias.bias->input) || !has_8_bits(context, bias.bias->weight)) return kUnknown;
   const auto range = result_range(context, context.graph().node(bias.bias->node).output(0));
-  if (!range) return kUnknown;
-  return 2.0 * std::max(std::abs(static_cast<double>(range->min)), std::abs(static_cast<double>(range->max)));
+  if (!range) return std::numeric_limits<double>::infinity();
+  const plan::QuantSlot* input = context.plan.find(bias.bias->input);
+  if (has_8_bits(input) && has_8_bits(context.plan.find(bias.bias->weight))) return 2.0 * largest_value(*range);
+  return largest_value(*range) + largest_sum(context, bias, input);
 }
 
 Result<plan::ParamList> scales_of(const pass::PlanContext& context, ir::ValueId value, const ir::Node& node) {

@@ -15,15 +15,37 @@ const ir::Shape& weight_dims(const ir::Graph& graph, const ir::Node& layer) {
   return graph.value(layer.input(1)).constant->dims();
 }
 
-/// s = sqrt(r_tail / r_head), 1 where a range is zero, the sum of ranges below the threshold, or s no number.
+/// Channels whose weights, equalized, are below half a step of 8 bits everywhere: the product of their ranges is below
+/// this share of the largest product to the power of 1 / layers.
+constexpr double kDead = 1.0 / 256;
+
+/// Returns for each channel whether it matters. A dead one (training leaves weights of 1e-30) would only get a bias of
+/// 1e6, which the format of biases pays for in all other channels.
+std::vector<bool> live_channels(std::initializer_list<const Factors*> ranges, const config::Settings& settings) {
+  const size_t channels = (*ranges.begin())->size();
+  if (!settings.quirk(config::Quirk::kEqualizeLiveChannels)) return std::vector<bool>(channels, true);
+  std::vector<double> products(channels, 1);
+  for (const Factors* layer : ranges) {
+    for (size_t i = 0; i < channels; ++i) products[i] *= static_cast<double>((*layer)[i]);
+  }
+  const double largest = *std::ranges::max_element(products);
+  const double least = largest * std::pow(kDead, static_cast<double>(ranges.size()));
+  std::vector<bool> live(channels);
+  for (size_t i = 0; i < channels; ++i) live[i] = !(products[i] < least);
+  return live;
+}
+
+/// s = sqrt(r_tail / r_head), 1 where the channel is dead, a range is zero, the sum of ranges below the threshold, or s
+/// no number.
 Factors pair_factors(const Factors& head, const Factors& tail, const config::Settings& settings) {
   Factors factors(head.size(), 1.0f);
+  const std::vector<bool> live = live_channels({&head, &tail}, settings);
   const auto threshold = static_cast<float>(settings.algorithms.cle_weight_threshold);
   for (size_t i = 0; i < head.size(); ++i) {
     const float mean = std::sqrt(head[i] * tail[i]);
     const bool too_small = settings.algorithms.cle_scale_use_threshold && head[i] + tail[i] < threshold;
     const float factor = tail[i] / mean;
-    if (mean != 0.0f && !too_small && std::isfinite(factor) && factor != 0.0f) factors[i] = factor;
+    if (live[i] && mean != 0.0f && !too_small && std::isfinite(factor) && factor != 0.0f) factors[i] = factor;
   }
   return factors;
 }
@@ -52,7 +74,8 @@ void equalize_pair(const ir::Graph& graph, const LayerChain& pair, const config:
 
 float usable(float factor) { return std::isfinite(factor) && factor != 0.0f ? factor : 1.0f; }
 
-void equalize_triple(const ir::Graph& graph, const LayerChain& triple, WorkingWeights& weights) {
+void equalize_triple(const ir::Graph& graph, const LayerChain& triple, const config::Settings& settings,
+                     WorkingWeights& weights) {
   const ir::Node &first = graph.node(triple[0]), &middle = graph.node(triple[1]), &last = graph.node(triple[2]);
   const ChannelView view0 = *output_channels(first, weight_dims(graph, first));
   const ChannelView view1 = *output_channels(middle, weight_dims(graph, middle));
@@ -60,11 +83,13 @@ void equalize_triple(const ir::Graph& graph, const LayerChain& triple, WorkingWe
   const Factors m0 = channel_ranges(weights.at(first.input(1)), view0);
   const Factors m1 = channel_ranges(weights.at(middle.input(1)), view1);
   const Factors m2 = channel_ranges(weights.at(last.input(1)), view2);
-  Factors s12, s23;
+  const std::vector<bool> live = live_channels({&m0, &m1, &m2}, settings);
+  Factors s12(m0.size(), 1.0f), s23(m0.size(), 1.0f);
   for (size_t i = 0; i < m0.size(); ++i) {
+    if (!live[i]) continue;
     const float mean = std::pow(m0[i] * m1[i] * m2[i], 0.33333334f);
-    s12.push_back(usable(m0[i] / mean));
-    s23.push_back(usable(mean / m2[i]));
+    s12[i] = usable(m0[i] / mean);
+    s23[i] = usable(mean / m2[i]);
   }
   const Factors inverse12 = reciprocals(s12), inverse23 = reciprocals(s23);
   scale_channels(weights.at(first.input(1)), view0, inverse12);
@@ -86,7 +111,7 @@ void equalize_triple(const ir::Graph& graph, const LayerChain& triple, WorkingWe
 void equalize_chain(const ir::Graph& graph, const LayerChain& chain, const config::Settings& settings,
                     WorkingWeights& weights) {
   if (chain.size() == 2) return equalize_pair(graph, chain, settings, weights);
-  equalize_triple(graph, chain, weights);
+  equalize_triple(graph, chain, settings, weights);
 }
 
 // The share of a bias in a layer's range (ref:equalization#bias-column).

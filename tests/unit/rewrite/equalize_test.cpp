@@ -103,6 +103,19 @@ TEST(CrossLayerEqualizationTest, MissingGroupCountsAsOneExceptInCompatMode) {
   expect_left_alone(body, "", compat_settings());
 }
 
+TEST(CrossLayerEqualizationTest, DeadChannelsKeepTheirBiases) {
+  PassBench bench(test::model_of(R"(g (float[1, 1, 2, 2] x) => (float[1, 1, 2, 2] y)
+      <float[2, 1, 1, 1] w0 = {4, 1e-30}, float[2] b0 = {-2, 1e-20}, float[1, 2, 1, 1] w1 = {1, 1}> {
+        c = Conv <group = 1> (x, w0, b0)
+        r = Relu (c)
+        y = Conv <group = 1> (r, w1)
+      })"));
+  bench.run(select_nodes);
+  EXPECT_TRUE(bench.run(cross_layer_equalization));
+  EXPECT_EQ(bench.graph().constant(bench.value("b0"))->data<float>()[1], 1e-20f);
+  EXPECT_EQ(ir::to_double(*bench.graph().constant(bench.value("w1"))).value(), (std::vector<double>{2, 1}));
+}
+
 TEST(CrossLayerEqualizationTest, RoundsToTheStoredType) {
   // Written as bits: 4 and 1.
   PassBench bench(test::model_of(R"(g (float16[1, 1, 2, 2] x) => (float16[1, 1, 2, 2] y)

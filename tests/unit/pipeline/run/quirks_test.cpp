@@ -187,6 +187,11 @@ const QuirkCase kQuirkCases[] = {
          ", float[3] b = ", numbers(3, 2), ", float[3, 3, 1, 1] v = ", numbers(9, 3), ", float[3] c = ", numbers(3, 4),
          "> { a = Conv <group = 1> (x, w, b) r = Relu (a) y = Conv <group = 1> (r, v, c) }"),
      {"include_cle=true"}},
+    {"EqualizeLiveChannels",
+     "cross-layer-equalization",
+     "g (float[1, 1, 4, 4] x) => (float[1, 1, 4, 4] y) <float[2, 1, 1, 1] w = {1, 1e-30}, float[2] b = {1, 1e-20}, float[1, "
+     "2, 1, 1] v = {1, 0.5}> { a = Conv <group = 1> (x, w, b) r = Relu (a) y = Conv <group = 1> (r, v) }",
+     {"include_cle=true"}},
     {"WidenFloat16Parts", "widen-float16-parts",
      "g (float[4] x) => (float[4] y) { h = Cast <to = 10> (x) r = Relu (h) y = Cast <to = 1> (r) }"},
     {"KeepBiasesInRange",
