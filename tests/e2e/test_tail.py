@@ -93,7 +93,7 @@ def a_tail_becomes_a_model_of_its_own(verb):
         expect(error < (0.1 if verb == "quantize" else 1e-5), f"the two models differ from the whole one by {error}")
         expect(not any("Linear" in node.op_type for node in onnx.load(tail).graph.node), "the tail is quantized")
         named = {one.key: one.value for one in onnx.load(out).metadata_props}
-        expect_equal((named["quarkq.tail"], named["quarkq.outputs"]), ("out_tail.onnx", "y\nb"), "what the body says of its tail")
+        expect_equal(named["quarkq.outputs"], "y\nb", "what the body says of the pair")
 
 
 @test()
@@ -183,7 +183,7 @@ def verbs_take_the_pair_as_one_model():
         again = os.path.join(folder, "again.onnx")
         quarkq("quantize", out, "--requantize", "--target", "x2", "--calib", data, "-o", again)
         expect_equal(outputs_of(again), ["y", "b"], "outputs of the pair quantized again")
-        expect(not any(one.key.startswith("quarkq.tail") for one in onnx.load(again).metadata_props), "a whole model names a tail")
+        expect(not any(one.key == "quarkq.outputs" for one in onnx.load(again).metadata_props), "a whole model is marked as a body")
 
 
 @test()
@@ -197,12 +197,21 @@ def a_missing_tail_is_named():
         expect("[tail-missing]" in result.stderr and "out_tail.onnx" in result.stderr, f"found {result.stderr}")
         expect_equal(sorted(os.listdir(os.path.join(folder, "results"))), ["b", "boxes", "scores"], "outputs of the body")
         expect_error(run("evaluate", "--float", model, "--quantized", out, "--data", data), 2, "out.onnx", "outputs")
-        body = onnx.load(out)
-        for one in body.metadata_props:
-            if one.key == "quarkq.tail":
-                one.value = "../" + os.path.basename(folder) + "/detector.onnx"
-        onnx.save(body, out)
-        expect("[tail-missing]" in run("run", out, "--inputs", data, "--outputs", os.path.join(folder, "others")).stderr, "a path was followed")
+
+
+@test()
+def a_pair_can_be_renamed():
+    with temp_folder() as folder:
+        out, report = quantized(folder, detector(folder))
+        written = read_bytes(out)
+        body, moved = os.path.join(folder, "new", "body.onnx"), os.path.join(folder, "new", "body_tail.onnx")
+        os.mkdir(os.path.dirname(body))
+        os.rename(out, body)
+        os.rename(report["tail"], moved)
+        result = run("run", body, "--inputs", samples(folder), "--outputs", os.path.join(folder, "results"))
+        expect("[tail-joined]" in result.stderr and sorted(os.listdir(os.path.join(folder, "results"))) == ["b", "y"], f"found {result.stderr}")
+        quarkq("quantize", os.path.join(folder, "detector.onnx"), *X1, "--calib", samples(folder), "-o", os.path.join(folder, "other.onnx"))
+        expect(read_bytes(os.path.join(folder, "other.onnx")) == written, "the bytes depend on the name of the file")
 
 
 @test()

@@ -25,7 +25,7 @@ namespace quarkq::pipeline {
 
 namespace {
 
-constexpr const char *kTailKey = "quarkq.tail", *kOutputsKey = "quarkq.outputs";
+constexpr const char* kOutputsKey = "quarkq.outputs";
 
 std::vector<std::string> names_of(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
   std::vector<std::string> names;
@@ -231,7 +231,7 @@ class Joining {
     }
     joined_.ir_version = std::max(joined_.ir_version, tail_.model.ir_version);
     ir::make_names_unique(joined_.graph);
-    onnx_io::remove_metadata(joined_, {kTailKey, kOutputsKey});
+    onnx_io::remove_metadata(joined_, {kOutputsKey});
     return std::move(joined_);
   }
 
@@ -366,19 +366,18 @@ CutTailPtr judged_tail(const CutTailPtr& tail, const ir::Graph& body) {
   return std::ranges::any_of(tail->outputs, is_judged) ? tail : nullptr;
 }
 
-// Files: the body names its tail.
+// Files: the tail has the name of its body.
 
 std::string tail_path(const std::string& path) {
   const std::filesystem::path result(path);
   return (result.parent_path() / (result.stem().string() + "_tail" + result.extension().string())).string();
 }
 
-void mark_body(ir::Model& body, const CutTail& tail, const std::string& result_path) {
-  onnx_io::set_metadata(body, {{kTailKey, std::filesystem::path(tail_path(result_path)).filename().string()},
-                               {kOutputsKey, join(tail.outputs, "\n")}});
+void mark_body(ir::Model& body, const CutTail& tail) {
+  onnx_io::set_metadata(body, {{kOutputsKey, join(tail.outputs, "\n")}});
 }
 
-std::string tail_file_of(const ir::Model& model) { return onnx_io::metadata_of(model, kTailKey); }
+bool is_body(const ir::Model& model) { return !onnx_io::metadata_of(model, kOutputsKey).empty(); }
 
 Result<std::string> save_tail(const CutTailPtr& tail, const std::string& result_path) {
   if (tail == nullptr) return std::string();
@@ -387,36 +386,17 @@ Result<std::string> save_tail(const CutTailPtr& tail, const std::string& result_
   return path;
 }
 
-namespace {
-
-/// Returns the names in the metadata; without them the outputs that the tail does not read, and the outputs of the
-/// tail.
-std::vector<std::string> outputs_of_pair(const ir::Model& body, const ir::Model& tail) {
-  const std::string listed = onnx_io::metadata_of(body, kOutputsKey);
-  if (!listed.empty()) return split(listed, '\n');
-  const std::vector<std::string> read = names_of(tail.graph, tail.graph.required_inputs());
-  std::vector<std::string> outputs = names_of(body.graph, body.graph.outputs());
-  std::erase_if(outputs, [&](const std::string& name) { return std::ranges::find(read, name) != read.end(); });
-  std::ranges::copy(names_of(tail.graph, tail.graph.outputs()), std::back_inserter(outputs));
-  return outputs;
-}
-
-bool is_file_name(const std::string& name) {
-  return name.find_first_of("/\\") == std::string::npos && name != "." && name != "..";
-}
-
-}  // namespace
-
 Result<ir::Model> load_whole(const ModelFile& file, onnx_io::LoadReport& report) {
   QQ_TRY(ir::Model body, load_model(file, &report));
-  const std::string name = tail_file_of(body);
-  if (name.empty()) return body;
-  const std::string path = (std::filesystem::path(file.path).parent_path() / name).string();
-  if (file.is_in_memory() || !is_file_name(name) || !file_exists(path)) {
+  if (!is_body(body)) return body;
+  if (file.is_in_memory()) {
+    report.findings.add("tail-missing", file.path, "ends before its tail, which only files have; only the body is read");
+    return body;
+  }
+  const std::string path = tail_path(file.path);
+  if (!file_exists(path)) {
     report.findings.add("tail-missing", file.path,
-                        cat("ends before its tail, ", name,
-                            file.is_in_memory() ? ", which bytes have no file for" : ", which is not in its folder",
-                            "; only the body is read"));
+                        cat("ends before its tail, ", path, ", which does not exist; only the body is read"));
     return body;
   }
   QQ_RETURN_IF_ERROR(note_input(path));
@@ -424,7 +404,7 @@ Result<ir::Model> load_whole(const ModelFile& file, onnx_io::LoadReport& report)
   CutTail tail{std::move(model), {}, 0};
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(tail.model, ignored).context(path));
-  tail.outputs = outputs_of_pair(body, tail.model);
+  tail.outputs = split(onnx_io::metadata_of(body, kOutputsKey), '\n');
   QQ_TRY(ir::Model whole, join_tail(body, tail).context(cat(file.path, " with ", path)));
   whole.path = file.path;
   report.findings.add("tail-joined", file.path, cat("is one model with its tail, ", path));

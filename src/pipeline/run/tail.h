@@ -49,17 +49,18 @@ CutTailPtr judged_tail(const CutTailPtr& tail, const ir::Graph& body);
 /// Returns where the tail of the result at `path` is written: "d/out_tail.onnx" for "d/out.onnx".
 std::string tail_path(const std::string& path);
 
-/// Stores in the metadata of a body the name of the file of its tail, and the outputs of the uncut model.
-void mark_body(ir::Model& body, const CutTail& tail, const std::string& result_path);
+/// Stores the outputs of the uncut model in the metadata of a body. No file name: the bytes do not depend on where they
+/// are written, and both files can be renamed together.
+void mark_body(ir::Model& body, const CutTail& tail);
 
-/// Returns the file name of the tail of a body, or an empty string for a whole model.
-std::string tail_file_of(const ir::Model& model);
+/// Returns whether mark_body() was called: the model ends before its tail.
+bool is_body(const ir::Model& model);
 
 /// Writes the tail, if any, next to the result, before the result, so that no body exists without its tail. Returns its
 /// path, or an empty string.
 Result<std::string> save_tail(const CutTailPtr& tail, const std::string& result_path);
 
-/// Loads a model like load_model(). If it is a body, joins it with its tail in the same folder, and reports that. If
+/// Loads a model like load_model(). If it is a body, joins it with the file at tail_path(), and reports that. If
 /// the tail is missing, or the body was loaded from memory, the body is returned with a warning. Fails if the two do
 /// not fit.
 Result<ir::Model> load_whole(const ModelFile& file, onnx_io::LoadReport& report);

@@ -78,8 +78,8 @@ Result<Deployed> deployed_files(const std::string& path) {
   Deployed files{std::filesystem::path(path).filename().string(), "", {}};
   onnx_io::LoadReport loaded;
   QQ_TRY(const ir::Model body, pipeline::load_model(path, &loaded));
-  files.tail = pipeline::tail_file_of(body);
-  if (files.tail.empty()) return files;
+  if (!pipeline::is_body(body)) return files;
+  files.tail = std::filesystem::path(pipeline::tail_path(path)).filename().string();
   QQ_TRY(const ir::Model whole, pipeline::load_whole(path, loaded));
   for (const ir::ValueId output : whole.graph.outputs()) files.outputs.push_back(whole.graph.value(output).name);
   return files;

@@ -76,7 +76,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
                          .context("the optimized model did not pass its check")
                          .context(request.model_path));
   QQ_TRY(report.tail_path, pipeline::save_tail(job.tail, request.output_path));
-  if (job.tail != nullptr) pipeline::mark_body(state.model, *job.tail, request.output_path);
+  if (job.tail != nullptr) pipeline::mark_body(state.model, *job.tail);
   QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(state.model, request.output_path));
   report.bytes = saved.model_bytes + saved.data_bytes;
   report.nodes_after = state.graph().order().size();

@@ -60,7 +60,7 @@ Status save_pair(pipeline::Run& run) {
   QuantizeReport& report = run.report;
   if (tail == nullptr) return save_result(run.state.model, run.state.settings, request.in_memory, report);
   report.tail_nodes = tail->nodes;
-  pipeline::mark_body(run.state.model, *tail, report.output_path);
+  pipeline::mark_body(run.state.model, *tail);
   if (request.in_memory) {
     report.tail = onnx_io::to_bytes(tail->model);
   } else {
