@@ -97,6 +97,16 @@ def a_tail_becomes_a_model_of_its_own(verb):
 
 
 @test()
+def x2_cuts_only_when_it_is_asked_for():
+    """It runs float nodes on the CPU, from one file."""
+    with temp_folder() as folder:
+        model, out = detector(folder), os.path.join(folder, "out.onnx")
+        for target, tail in (([], None), (["--target", "x2"], os.path.join(folder, "out_tail.onnx"))):
+            quarkq("quantize", model, "--config", "a8w8", *target, "--calib", samples(folder), "-o", out, "--report", os.path.join(folder, "r.json"))
+            expect_equal(report_of(folder).get("tail"), tail, f"tail with {target}")
+
+
+@test()
 def x1_cuts_what_it_does_not_run():
     with temp_folder() as folder:
         joined = os.path.join(folder, "joined.onnx")
@@ -181,7 +191,7 @@ def verbs_take_the_pair_as_one_model():
         scored = [json.loads(quarkq("evaluate", "--float", model, path, "--data", data, "--metric", "cosine", "--json").stdout)["metrics"] for path in (out, joined)]
         expect_equal(scored[0], scored[1], "scores of the pair and of the joined model")
         again = os.path.join(folder, "again.onnx")
-        quarkq("quantize", out, "--requantize", "--target", "x2", "--calib", data, "-o", again)
+        quarkq("quantize", out, "--requantize", "--config", "a8w8", "--calib", data, "-o", again)
         expect_equal(outputs_of(again), ["y", "b"], "outputs of the pair quantized again")
         expect(not any(one.key == "quarkq.outputs" for one in onnx.load(again).metadata_props), "a whole model is marked as a body")
 

@@ -10,16 +10,12 @@
 #include "base/file_system.h"
 #include "base/run_files.h"
 #include "base/strings.h"
-#include "config/targets/target.h"
 #include "ir/edit.h"
-#include "ir/parts.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/opset_convert.h"
 #include "onnx_io/save.h"
 #include "pipeline/run/facts.h"
 #include "pipeline/run/job.h"
-#include "plan/op_rules.h"
-#include "targets/rules.h"
 
 namespace quarkq::pipeline {
 
@@ -77,95 +73,6 @@ void store_known_shapes(ir::Graph& graph) {
     edit.remove_node(id);
     edit.set_constant(shape, ir::Tensor::from<int64_t>({static_cast<int64_t>(dims.size())}, dims));
   }
-}
-
-// legalize.tail=auto: which nodes of the ending the target refuses.
-
-bool has_floats(const ir::Graph& graph, const ir::Node& node) {
-  const auto is_float = [&](ir::ValueId value) {
-    return value.valid() && graph.constant(value) == nullptr && is_floating(graph.value(value).type.element);
-  };
-  if (node.is("Shape") || node.is("Size")) return false;
-  return std::ranges::any_of(node.inputs, is_float) || std::ranges::any_of(node.outputs, is_float);
-}
-
-/// Whether the settings quantize nodes of this operator.
-class QuantizedOperators {
- public:
-  QuantizedOperators(const ir::Model& model, const config::Settings& settings) : excluded_(settings.exclude_op_types) {
-    std::vector<std::string> ops;
-    for (const auto& [op, count] : count_ops(model.graph)) ops.push_back(op);
-    set_ = plan::op_set(settings, ops);
-  }
-  bool contains(const ir::Node& node) const {
-    return node.domain.empty() && set_.contains(node.op) && std::ranges::find(excluded_, node.op) == excluded_.end();
-  }
-
- private:
-  const std::vector<std::string>& excluded_;
-  std::set<std::string, std::less<>> set_;
-};
-
-struct Refusals {
-  std::set<ir::NodeId> nodes;
-  std::string first;  ///< The first node and why.
-};
-
-/// Judges the float model as the target would judge its quantized form. Integers alone are not judged: shapes that are
-/// computed at run time become constants later.
-Result<Refusals> refused_nodes(const ir::Model& model, const ir::Tail& ending, const config::Settings& settings) {
-  Refusals refused;
-  const std::string name = settings.target.value_or("");
-  if (name.empty() || ending.nodes.empty()) return refused;
-  QQ_TRY(const config::Target target, config::load_target(name));
-  QQ_TRY(const targets::QuantizedView view, targets::view_of(model));
-  const config::TypeRow* type = target.find_type(targets::type_of_model(view));
-  const targets::Groups groups = targets::group_operators(view, type != nullptr && type->as_if_quantized);
-  const targets::Judgements judged = targets::judge(view, groups, target, type);
-  const QuantizedOperators quantized(model, settings);
-  for (const ir::NodeId id : model.graph.order()) {
-    const ir::Node& node = model.graph.node(id);
-    if (!ending.nodes.contains(id) || node.is("Constant") || !has_floats(model.graph, node)) continue;
-    const targets::Judgement& one = judged.of[static_cast<size_t>(id.index)];
-    const bool is_refused = one.blocks || one.verdict != NodeVerdict::kRuns;
-    if (!is_refused && (quantized.contains(node) || settings.stays_float())) continue;
-    refused.nodes.insert(id);
-    if (!refused.first.empty()) continue;
-    const TargetReason& reason = judged.reasons.rows[one.reason];
-    refused.first = cat(model.graph.label(id), ": ",
-                        !is_refused ? "these settings leave it float"
-                                    : cat(reason.rule, ", ", reason.text.empty() ? "-" : reason.text));
-  }
-  return refused;
-}
-
-/// A tail to cut off, and the reason.
-struct Cut {
-  ir::Tail tail;
-  std::string why;
-};
-
-/// Two models can only pass tensors to each other.
-bool has_only_tensors(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
-  return std::ranges::all_of(values, [&](ir::ValueId id) { return graph.value(id).type.is_tensor(); });
-}
-
-Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
-  if (settings.cuts_tail()) return Cut{ir::find_tail(model.graph), ""};
-  const ir::Tail ending = ir::find_ending(model.graph);
-  const bool decodes = ir::decodes(model.graph, ending);
-  // Nobody asked for the target: only what eight bits ruin becomes a second file.
-  if (!settings.asks_for_target() && !decodes) return Cut{};
-  QQ_TRY(const Refusals refused, refused_nodes(model, ending, settings));
-  if (refused.nodes.empty()) return Cut{};
-  const size_t count = refused.nodes.size();
-  const std::string why = cat("; ", settings.target.value_or(""), " does not run ",
-                              count == 1 ? "" : cat(count, " nodes, first "), refused.first);
-  // Eight bits lose boxes, so decoding is cut as a whole.
-  Cut cut{decodes ? ending : ir::part_from(model.graph, ending, refused.nodes), why};
-  const bool can_pass =
-      has_only_tensors(model.graph, cut.tail.inputs) && has_only_tensors(model.graph, model.graph.outputs());
-  return can_pass ? std::move(cut) : Cut{};
 }
 
 /// Ends `model` before the tail.

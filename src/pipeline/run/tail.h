@@ -10,12 +10,25 @@
 #include "base/diagnostics.h"
 #include "config/settings.h"
 #include "ir/graph.h"
+#include "ir/parts.h"
 #include "onnx_io/load.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
 
 struct ModelFile;
+
+/// A tail to cut off, and the reason.
+struct Cut {
+  ir::Tail tail;
+  std::string why;
+};
+
+/// Returns the tail that these settings cut off: find_tail() for `cut`. For `auto`, decoding of which the target refuses
+/// a node (without the moves at its start that it runs, where fewer tensors then leave the body), or other endings from
+/// the refused nodes on. The target of a preset, unless the settings name it, cuts only decoding, and only if it takes no float nodes. Empty if
+/// nothing is cut. Fails if the target's file cannot be read.
+Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings);
 
 /// The part of a model that was cut off.
 struct CutTail {

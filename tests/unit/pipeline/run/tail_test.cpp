@@ -42,17 +42,34 @@ const CutCase kCutCases[] = {
     {"no layer at all", "a = Softmax <axis = 1> (x) y = Relu (a)", "", "y"},
 };
 
+/// Moves at the start of decoding, which x2 runs.
+const CutCase kMoveCases[] = {
+    {"places of transposed results",
+     "a = Conv (x, w) b = Conv (x, w) p = Transpose <perm = [0, 2, 3, 1]> (a) q = Transpose <perm = [0, 2, 3, 1]> (b) "
+     "c = Concat <axis = 1> (p, q) y = Exp (c)",
+     "Exp", "c"},
+    {"places of results", "a = Conv (x, w) b = Conv (x, w) c = Concat <axis = 2> (a, b) y = Exp (c)", "Exp", "c"},
+    {"channels", "a = Conv (x, w) b = Conv (x, w) c = Concat <axis = 1> (a, b) y = Exp (c)", "Concat Exp", "a b"},
+    {"transposed channels",
+     "a = Conv (x, w) b = Conv (x, w) p = Transpose <perm = [0, 2, 3, 1]> (a) q = Transpose <perm = [0, 2, 3, 1]> (b) "
+     "c = Concat <axis = 3> (p, q) y = Exp (c)",
+     "Transpose Transpose Concat Exp", "a b"},
+    {"places of what was computed", "a = Conv (x, w) s = Softmax <axis = 1> (a) c = Concat <axis = 2> (s, s) y = Exp (c)",
+     "Softmax Concat Exp", "a"},
+    {"moves that leave as many tensors", "a = Conv (x, w) b = Transpose (a) y = Exp (b)", "Transpose Exp", "a"},
+};
+
 ir::Model model_of_nodes(const std::string& nodes) {
   return test::model_of(cat("g (float[1, 4, 4, 4] x) => (float[A, B, C, D] y) <float[4, 4, 1, 1] w = {1, 2, 3, 4, 1, ",
                             "2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, float[4, 1, 1] bias = {1, 2, 3, 4}> { ", nodes, " }"));
 }
 
-TEST(CutTailTest, CutsWhatTheTargetRefuses) {
-  for (const CutCase& item : kCutCases) {
+void expect_cuts(std::span<const CutCase> cases, const config::Settings& settings) {
+  for (const CutCase& item : cases) {
     const ir::Model whole = model_of_nodes(item.nodes);
     ir::Model body = whole;
     Diagnostics diagnostics;
-    const Result<CutTailPtr> tail = cut_tail(body, auto_settings(), diagnostics);
+    const Result<CutTailPtr> tail = cut_tail(body, settings, diagnostics);
     ASSERT_TRUE(tail.ok()) << item.name << ": " << tail.status().message();
     EXPECT_EQ(names(body.graph, body.graph.outputs()), item.outputs) << item.name;
     if (tail.value() == nullptr) {
@@ -66,6 +83,12 @@ TEST(CutTailTest, CutsWhatTheTargetRefuses) {
     EXPECT_EQ(ir::verify(joined.value().graph).message(), "") << item.name;
     test::expect_same_outputs(whole, joined.value());
   }
+}
+
+TEST(CutTailTest, CutsWhatTheTargetRefuses) { expect_cuts(kCutCases, auto_settings()); }
+
+TEST(CutTailTest, MovesStayInTheBodyWhereFewerTensorsLeaveIt) {
+  expect_cuts(kMoveCases, test::settings_for("A8W8", {"target=x2", "legalize.tail=auto"}));
 }
 
 TEST(CutTailTest, NothingIsCutWithoutATarget) {
