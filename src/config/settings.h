@@ -159,6 +159,7 @@ struct Settings {
   }
   bool replaces_clip6() const { return algorithms.include_cle && preprocessing.replace_clip6_relu; }
   bool unit_variances() const { return quirk(Quirk::kUnitVariances); }
+  bool folds_channel_affines() const { return inserts_qdq() && quirk(Quirk::kFoldChannelAffines); }
   bool folds_gemm_beta() const { return quirk(Quirk::kFoldGemmBeta); }
   bool resets_gemm_beta() const { return !folds_gemm_beta(); }
   bool plans_dual_pairs() const { return traits().has_dual_pairs && qdq.enable_dual_quant_node_pairs; }

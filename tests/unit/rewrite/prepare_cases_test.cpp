@@ -42,6 +42,16 @@ PassCase pads_as_attribute() {
           .opset = 10};
 }
 
+PassCase scalars_around_conv() {
+  return {.pass = "fold-channel-affines",
+          .name = "AroundConv",
+          .model = cat("g (float[1, 2, 4, 4] x) => (float[N, C, H, W] y) <float two = {2}, float[3, 1, 1] channels = "
+                       "{1, 0.5, -3}, float[3, 2, 1, 1] w = ",
+                       numbers(6, 1), "> { m = Mul (x, two) c = Conv (m, w) y = Add (c, channels) }"),
+          .guards = {{"PerPlace", "float two = {2}, float[3, 1, 1] channels = {1, 0.5, -3}",
+                      "float[4] two = {1, 2, 3, 4}, float[4] channels = {1, 2, 3, 4}"}}};
+}
+
 PassCase batch_norm_first() {
   return {.pass = "fuse-batch-norm",
           .name = "ConvWithBias",
@@ -149,7 +159,7 @@ PassCase shapes() {
           .outputs = PassOutputs::kChange};
 }
 
-const bool kPrepareCases = add_pass_cases({pad_into_conv(), pads_as_attribute(), batch_norm_first(), batch_norm_later(),
+const bool kPrepareCases = add_pass_cases({pad_into_conv(), pads_as_attribute(), scalars_around_conv(), batch_norm_first(), batch_norm_later(),
                                            batch_norm_after_concat(), constants(), no_ops(), listed_initializers(),
                                            shared_weights(), shared_biases(), shapes()});
 

@@ -187,6 +187,9 @@ const QuirkCase kQuirkCases[] = {
          ", float[3] b = ", numbers(3, 2), ", float[3, 3, 1, 1] v = ", numbers(9, 3), ", float[3] c = ", numbers(3, 4),
          "> { a = Conv <group = 1> (x, w, b) r = Relu (a) y = Conv <group = 1> (r, v, c) }"),
      {"include_cle=true"}},
+    {"FoldChannelAffines", "fold-channel-affines",
+     "g (float[1, 1, 2, 2] x) => (float[1, 1, 2, 2] y) <float[1, 1, 1, 1] w = {2}, float half = {0.5}> { c = Conv (x, w) "
+     "y = Mul (c, half) }"},
     {"EqualizeLiveChannels",
      "cross-layer-equalization",
      "g (float[1, 1, 4, 4] x) => (float[1, 1, 4, 4] y) <float[2, 1, 1, 1] w = {1, 1e-30}, float[2] b = {1, 1e-20}, float[1, "
