@@ -43,7 +43,7 @@ struct RoundingGrid {
 struct RoundedWeights {
   RoundingGrid grid;
   ir::Tensor codes;                ///< int32, [groups][outputs][depth] as one axis.
-  std::vector<double> input_mean;  ///< Mean of the float layer's input rows, [groups][depth].
+  std::vector<double> input_means;  ///< Means of the float layer's input rows, [samples][groups][depth].
   int64_t rows = 0;                ///< Number of rows used.
 };
 

@@ -67,9 +67,9 @@ Status check_not_collapsed(const Judgement& judgement, const QuantizeReport& rep
 /// Returns whether outputs collapsed, or nearly collapsed, so that other formats are worth trying.
 bool is_poor(const Judgement& judgement, const QuantizeReport& report);
 
-/// Returns whether outputs are less close to the float outputs than in most models, so that another attempt is
-/// worthwhile.
-bool may_gain(const Judgement& judgement, const QuantizeReport& report);
+/// Returns whether another attempt is worthwhile: outputs are less close to the float outputs than in most models, or
+/// weights have power-of-two scales, whose rounding errors are so large that most models gain by compensating them.
+bool may_gain(const Judgement& judgement, const QuantizeReport& report, const config::Settings& settings);
 
 // The caller's metric (quarkq/quantize.h) of a result, and its requirement.
 

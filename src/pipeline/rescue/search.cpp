@@ -33,8 +33,8 @@ constexpr double kGoodOnWorst = 0.9;
 constexpr double kEnoughCosine = 0.97;
 /// A remedy must leave at most this part of the noise, else it is not worth another format.
 constexpr double kWorthwhile = 0.8;
-/// The same for rounding, which learns from few samples: small gains on others need not last.
-constexpr double kWorthRounding = 0.5;
+/// Another way of rounding must leave at most this part of the noise of the first one, which formats need more.
+constexpr double kMuchBetter = 0.5;
 /// Float layers run elsewhere: more multiply-accumulates than this are no longer a quantized model.
 constexpr double kMostFloatMacs = 0.2;
 /// Share of the multiply-accumulates that a node costs beside its own: tensors that go to and fro.
@@ -93,7 +93,7 @@ class Rescuer {
     for (const char* rounding : {"compensated", "compensated_weights"}) {
       const Remedies remedies{.rounding = rounding, .in_16_bits = {}, .left_float = {}};
       QQ_TRY(const Agreement found, outputs_rounded(remedies));
-      if (leaves_noise(found, after_, kWorthRounding)) accept(remedies, found);
+      if (leaves_noise(found, after_, best_.empty() ? kWorthwhile : kMuchBetter)) accept(remedies, found);
       if (is_enough(found, in_.state.settings)) break;
     }
     if (best_.empty()) return std::optional<Rescued>();
@@ -110,7 +110,10 @@ class Rescuer {
     QQ_RETURN_IF_ERROR(try_channel_scales());
     const Remedies common = best_;
     const std::string rounding = rounded ? rounded->remedies.rounding : std::string();
-    const std::vector<Spared> ways = ways_to_spare(rounding);
+    std::vector<Spared> ways = ways_to_spare(rounding);
+    // What weights lose can hide what formats gain, so rounding is tried with them even if it was not enough alone.
+    const bool is_open = !rounded && !in_.state.settings.tool.rounding;
+    if (is_open && !ways.empty()) ways.push_back({.in_float = ways[0].in_float, .rounding = "compensated"});
     if (ways.empty()) QQ_RETURN_IF_ERROR(add_rounding(rounding));
     for (const Spared& way : ways) {
       if (&way != ways.data() && is_enough(after_, in_.state.settings)) break;

@@ -12,6 +12,7 @@
 #include "exec/environment.h"
 #include "exec/simulate.h"
 #include "ir/constants.h"
+#include "numeric/real_numbers.h"
 #include "plan/constant_codes.h"
 #include "planning/passes.h"
 #include "planning/round/nearest_plane.h"
@@ -39,7 +40,7 @@ struct RoundedLayer {
   Grid grid;
   std::vector<Gram> grams = {};         ///< One per group.
   int64_t row_count = 0;                ///< in each Gram matrix
-  std::vector<double> exact_mean = {};  ///< Mean of the float layer's input rows, [groups][depth].
+  std::vector<double> exact_means = {};  ///< Mean of the float layer's input rows, [samples][groups][depth].
   ir::Tensor codes = {};                ///< int32, [groups][outputs][depth] as one axis
 
   int64_t gram_bytes() const {
@@ -59,20 +60,54 @@ bool has_scale_per_output(const RoundedLayer& r) {
   return &r.grid.of(first) == &r.grid.of(static_cast<size_t>(stored_index(r, r.rows.depth() - 1)));
 }
 
-/// Adds the mean of rows [groups][count][depth], over `samples` samples in all.
-void add_mean(const std::vector<float>& rows, const RoundedLayer& r, size_t samples, std::vector<double>& mean) {
+/// Stores the mean of rows [groups][count][depth] of one of `samples` samples.
+void set_mean(const std::vector<float>& rows, const RoundedLayer& r, size_t sample, size_t samples,
+              std::vector<double>& means) {
   const int64_t depth = r.rows.depth(), groups = r.rows.groups();
   const int64_t count = static_cast<int64_t>(rows.size()) / std::max<int64_t>(1, groups * depth);
-  mean.resize(static_cast<size_t>(groups * depth));
+  means.resize(samples * static_cast<size_t>(groups * depth));
   for (int64_t g = 0; g < groups; ++g) {
-    double* sums = mean.data() + g * depth;
+    double* sums = means.data() + (static_cast<int64_t>(sample) * groups + g) * depth;
     for (int64_t i = 0; i < count; ++i) {
       const float* row = rows.data() + (g * count + i) * depth;
-      for (int64_t k = 0; k < depth; ++k)
-        sums[k] += static_cast<double>(row[k]) / static_cast<double>(count * static_cast<int64_t>(samples));
+      for (int64_t k = 0; k < depth; ++k) sums[k] += static_cast<double>(row[k]) / static_cast<double>(count);
     }
   }
 }
+
+/// The mean error of each output of a layer over samples, and how far it is to be trusted.
+class MeanErrors {
+ public:
+  /// `errors`: of one output, an error for each sample.
+  void add(std::span<const double> errors) {
+    const auto count = static_cast<double>(errors.size());
+    double mean = 0, squares = 0;
+    for (const double error : errors) mean += error / count;
+    for (const double error : errors) squares += (error - mean) * (error - mean);
+    means_.push_back(mean);
+    noises_.push_back(errors.size() < 2 ? 0 : squares / (count * (count - 1)));
+    freedom_ = count - 1;
+  }
+
+  /// Returns the means, each shrunk: the more samples differ, the less of their mean is that of other samples (James
+  /// and Stein: 1 - squared standard error / squared mean). Few samples do not show how much they differ, so the
+  /// standard error is drawn to that of all outputs.
+  std::vector<double> lasting() const {
+    constexpr double kPrior = 4;  // weight of the other outputs, in samples
+    double common = 0;
+    for (const double noise : noises_) common += noise / static_cast<double>(noises_.size());
+    std::vector<double> found = means_;
+    for (size_t i = 0; i < found.size(); ++i) {
+      const double noise = (freedom_ * noises_[i] + kPrior * common) / (freedom_ + kPrior);
+      if (found[i] != 0) found[i] *= std::max(0.0, 1 - noise / (found[i] * found[i]));
+    }
+    return found;
+  }
+
+ private:
+  std::vector<double> means_, noises_;
+  double freedom_ = 0;
+};
 
 class Compensation {
  public:
@@ -120,7 +155,7 @@ class Compensation {
         continue;
       }
       r.codes = known->codes;
-      r.exact_mean = known->input_mean;
+      r.exact_means = known->input_means;
       r.row_count = known->rows;
     }
     return open;
@@ -188,7 +223,7 @@ class Compensation {
       std::vector<Status> found(layers.size());
       parallel_for(static_cast<int64_t>(layers.size()), {.share = Share::kAsFree}, [&](int64_t at) {
         const auto k = static_cast<size_t>(at);
-        found[k] = add_inputs(values[k], *layers[k]);
+        found[k] = add_inputs(i, values[k], *layers[k]);
       });
       for (const Status& status : found) QQ_RETURN_IF_ERROR(status);
       return interruption(i);
@@ -199,17 +234,17 @@ class Compensation {
                  [&](int64_t k) { solve(*layers[static_cast<size_t>(k)]); });
     if (cache() == nullptr) return Status();
     for (const RoundedLayer* r : layers)
-      cache()->keep(key_of(*r), {grid_key(*r), r->codes, r->exact_mean, r->row_count});
+      cache()->keep(key_of(*r), {grid_key(*r), r->codes, r->exact_means, r->row_count});
     return Status();
   }
 
-  Status add_inputs(const ir::Tensor& input, RoundedLayer& r) const {
+  Status add_inputs(size_t sample, const ir::Tensor& input, RoundedLayer& r) const {
     QQ_TRY(const std::vector<float> rows, r.rows.read(input, rows_per_sample(r), range_of(r.layer.start)));
     const size_t part = rows.size() / static_cast<size_t>(r.rows.groups());
     for (size_t g = 0; g < r.grams.size(); ++g)
       r.grams[g].add(std::span(rows).subspan(g * part, part), static_cast<int64_t>(part) / r.rows.depth());
     r.row_count += static_cast<int64_t>(part) / r.rows.depth();
-    add_mean(rows, r, samples_.size(), r.exact_mean);
+    set_mean(rows, r, sample, samples_.size(), r.exact_means);
     return Status();
   }
 
@@ -290,14 +325,14 @@ class Compensation {
     calib::LayerWalk walk({quantized, environment, samples_, samples_.size()}, std::move(starts), store);
     for (size_t k = 0; k < biased.size(); ++k) {
       const RoundedLayer& r = *biased[k];
-      std::vector<double> mean;
-      const auto add = [&](size_t, const std::vector<ir::Tensor>& values) -> Status {
+      std::vector<double> means;
+      const auto add = [&](size_t sample, const std::vector<ir::Tensor>& values) -> Status {
         QQ_TRY(const std::vector<float> rows, r.rows.read(values[0], rows_per_sample(r), {}));
-        add_mean(rows, r, samples_.size(), mean);
+        set_mean(rows, r, sample, samples_.size(), means);
         return Status();
       };
       QQ_RETURN_IF_ERROR(walk.advance(add));
-      const ir::Tensor* stored = correct_bias_of(r, mean);
+      const ir::Tensor* stored = correct_bias_of(r, means);
       if (stored == nullptr) continue;
       const ir::Node& node = quantized.graph.node(r.layer.node);
       QQ_RETURN_IF_ERROR(finetune::store_constant(quantized, node.input(2), *stored));
@@ -306,28 +341,35 @@ class Compensation {
     return Status();
   }
 
-  /// Corrects the bias by the error of the quantized layer's mean result. `mean` is the mean of its input rows. Returns
-  /// the stored bias, or null if it is unchanged.
-  const ir::Tensor* correct_bias_of(const RoundedLayer& r, const std::vector<double>& mean) {
+  /// Corrects the bias by the lasting error of the quantized layer's mean result. `means` are those of its input rows,
+  /// like RoundedLayer::exact_means. Returns the stored bias, or null if it is unchanged.
+  const ir::Tensor* correct_bias_of(const RoundedLayer& r, const std::vector<double>& means) {
     const ir::Tensor* exact = ir::stored_floats(original_.graph, r.layer.exact.bias);
     const Grid grid = *grid_of(r.layer.bias, *exact);
     const int64_t depth = r.rows.depth(), outputs = r.rows.outputs(), count = r.rows.groups() * outputs;
-    if (exact->size() != count || mean.size() != r.exact_mean.size()) return nullptr;
+    if (exact->size() != count || means.size() != r.exact_means.size()) return nullptr;
     std::vector<float> bias = ir::float_values(*exact).value();
     const std::vector<float> weights = weights_of(r);
     const std::span<const int32_t> codes = r.codes.data<int32_t>();
+    std::vector<double> lacks(samples_.size());
+    MeanErrors errors;
     for (int64_t o = 0; o < count; ++o) {
       const numeric::QuantParams& own = r.grid.of(static_cast<size_t>(stored_index(r, o * depth)));
-      const int64_t group = o / outputs * depth;
-      double lacks = 0;
-      for (int64_t k = 0; k < depth; ++k) {
-        const auto at = static_cast<size_t>(o * depth + k), input = static_cast<size_t>(group + k);
-        lacks += static_cast<double>(weights[at]) * r.exact_mean[input] -
-                 static_cast<double>(codes[at] - own.zero_point) * static_cast<double>(own.scale) * mean[input];
+      for (size_t sample = 0; sample < lacks.size(); ++sample) {
+        const int64_t first = (static_cast<int64_t>(sample) * r.rows.groups() + o / outputs) * depth;
+        lacks[sample] = 0;
+        for (int64_t k = 0; k < depth; ++k) {
+          const auto at = static_cast<size_t>(o * depth + k), input = static_cast<size_t>(first + k);
+          lacks[sample] +=
+              static_cast<double>(weights[at]) * r.exact_means[input] -
+              static_cast<double>(codes[at] - own.zero_point) * static_cast<double>(own.scale) * means[input];
+        }
       }
-      if (!std::isfinite(lacks)) return nullptr;
-      bias[static_cast<size_t>(o)] += static_cast<float>(lacks);
+      errors.add(lacks);
     }
+    const std::vector<double> lasting = errors.lasting();
+    if (!numeric::all_finite(lasting)) return nullptr;
+    for (size_t o = 0; o < bias.size(); ++o) bias[o] += static_cast<float>(lasting[o]);
     return &set_codes(r.layer.bias, grid, numeric::encode(bias, grid.split, grid.params, grid.limits));
   }
 
