@@ -341,7 +341,7 @@ class Compensation {
     return Status();
   }
 
-  /// Corrects the bias by the lasting error of the quantized layer's mean result. `means` are those of its input rows,
+  /// Corrects the bias by the lasting error of the quantized layer's mean result. `means` are the means of its input rows,
   /// like RoundedLayer::exact_means. Returns the stored bias, or null if it is unchanged.
   const ir::Tensor* correct_bias_of(const RoundedLayer& r, const std::vector<double>& means) {
     const ir::Tensor* exact = ir::stored_floats(original_.graph, r.layer.exact.bias);

@@ -133,7 +133,7 @@ std::vector<double> offset_of_outputs(const ir::Tensor& weight, const ChannelVie
   return sums;
 }
 
-/// The factor goes into the weights, the offset into the bias. Where zeros are padded, the offset stays an Add.
+/// The weights take the factor, the bias takes the offset. Where zeros are padded, the offset stays an Add.
 std::optional<ir::GraphPatch> fold_into_layer_after(const ir::Graph& graph, const ir::Node& layer,
                                                     const plan::Selection& selection) {
   if (!has_float_weights(graph, layer)) return std::nullopt;

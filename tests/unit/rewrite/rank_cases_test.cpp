@@ -27,6 +27,38 @@ PassCase channel_shuffle() {
           .tolerance = 0};
 }
 
+PassCase packed_heads() {
+  return {.pass = "select-before-transpose",
+          .name = "QueriesKeysAndValues",
+          .model =
+              "g (float[1, 5, 12] x) => (float[1, 2, 5, 2] y) <int64[5] a = {1, 5, 3, 2, 2}, int64 q = {0}, int64 k = "
+              "{1}, int64 v = {-1}> "
+              "{ r = Reshape (x, a) t = Transpose <perm = [2, 0, 3, 1, 4]> (r) f = Gather <axis = 0> (t, q) "
+              "g = Gather <axis = 0> (t, k) h = Gather <axis = 0> (t, v) s = Add (f, g) y = Mul (s, h) }",
+          .guards = {{"InnerValueIsAnOutput", "(float[1, 2, 5, 2] y)",
+                      "(float[1, 2, 5, 2] y, float[A, B, C, D, E] t)"},
+                     {"OtherReader", "y = Mul (s, h)", "z = Mul (s, h) m = ReduceMax <keepdims = 0> (t) y = Add (z, m)"},
+                     {"SeveralElements", "int64 q = {0}", "int64[1] q = {0}"},
+                     {"RankIsLowEnough", "", "", {"legalize.most_rank=5"}},
+                     {"SizeIsUnknown", "float[1, 5, 12] x", "float[N, 5, 12] x"}},
+          .sets = {kRankFour},
+          .tolerance = 0};
+}
+
+PassCase packed_heads_by_split() {
+  return {.pass = "select-before-transpose",
+          .name = "SplitAndSqueeze",
+          .model =
+              "g (float[1, 5, 12] x) => (float[1, 2, 5, 2] y) <int64[5] a = {1, 5, 3, 2, 2}, int64[3] ones = {1, 1, "
+              "1}, int64[1] first = {0}> "
+              "{ r = Reshape (x, a) t = Transpose <perm = [2, 0, 3, 1, 4]> (r) b, c, d = Split <axis = 0> (t, ones) "
+              "f = Squeeze (b, first) g = Squeeze (c, first) h = Squeeze (d, first) s = Add (f, g) y = Mul (s, h) }",
+          .guards = {{"SqueezesAnotherAxis", "h = Squeeze (d, first) s", "i = Neg (d) h = Squeeze (i, first) s"},
+                     {"AxisIsInside", "int64[5] a = {1, 5, 3, 2, 2}", "int64[5] a = {1, 5, 2, 2, 3}"}},
+          .sets = {kRankFour},
+          .tolerance = 0};
+}
+
 PassCase pixel_unshuffle() {
   return {.pass = "merge-transposed-axes",
           .name = "PixelUnshuffle",
@@ -158,7 +190,7 @@ PassCase opset_of_target() {
 }
 
 const bool kRankCases =
-    add_pass_cases({channel_shuffle(), pixel_unshuffle(), windows(), scores(), stored_matrix(), turned(), one_slope(),
+    add_pass_cases({packed_heads(), packed_heads_by_split(), channel_shuffle(), pixel_unshuffle(), windows(), scores(), stored_matrix(), turned(), one_slope(),
                     slopes(), axes_of_pad(), conv_attributes(), same_pads(), opset_of_target()});
 
 }  // namespace

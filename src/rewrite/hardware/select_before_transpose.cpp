@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Queries, keys and values that attention takes from one tensor by an axis of their own (Reshape to rank 5, Transpose,
+// Gather or Split and Squeeze) are taken by Slices before the Reshape, so that every tensor has an axis fewer.
+#include <numeric>
+#include <ranges>
+
+#include "ir/constants.h"
+#include "ir/shape.h"
+#include "ir/traversal.h"
+#include "rewrite/driver.h"
+#include "rewrite/hardware/axis_moves.h"
+#include "rewrite/passes.h"
+
+namespace quarkq::rewrite {
+namespace {
+
+constexpr int64_t kSlicesByInputs = 10;  // the first opset where starts and ends are inputs
+
+/// One element of an axis, which the result no longer has.
+struct Selected {
+  int64_t index;
+  ir::ValueId output;
+  std::vector<ir::NodeId> nodes;
+};
+
+struct Selection {
+  int64_t axis = -1;  ///< Axis of the Transpose's output.
+  std::vector<Selected> parts = {};
+};
+
+std::optional<int64_t> selected_axis(const ir::Node& node, int64_t rank) {
+  const Result<int64_t> axis = ir::normalize_axis(node.int_or("axis", 0), rank);
+  return axis.ok() ? std::optional(axis.value()) : std::nullopt;
+}
+
+bool add_gather(const ir::Graph& graph, const ir::Node& gather, const ir::Shape& dims, Selection& selection) {
+  const auto index = ir::integers_of(graph, gather, 1, "");
+  const ir::Tensor* stored = graph.constant(gather.input(1));
+  if (stored == nullptr || stored->rank() != 0 || !index || index->size() != 1) return false;
+  const int64_t size = dims[static_cast<size_t>(selection.axis)];
+  const int64_t at = (*index)[0] < 0 ? (*index)[0] + size : (*index)[0];
+  if (at < 0 || at >= size) return false;
+  selection.parts.push_back({at, gather.output(0), {gather.id}});
+  return true;
+}
+
+/// A Split into single elements, of each of which only a Squeeze is left.
+bool add_split(const ir::Graph& graph, const ir::Node& split, const ir::Shape& dims, Selection& selection) {
+  if (static_cast<int64_t>(split.outputs.size()) != dims[static_cast<size_t>(selection.axis)]) return false;
+  for (size_t i = 0; i < split.outputs.size(); ++i) {
+    const std::optional<ir::Use> use = graph.sole_use(split.outputs[i]);
+    const ir::Node* squeeze = use ? &graph.node(use->node) : nullptr;
+    if (squeeze == nullptr || !squeeze->is("Squeeze")) return false;
+    const auto axes = ir::integers_of(graph, *squeeze, 1, "axes");
+    const auto rank = static_cast<int64_t>(dims.size());
+    if (!axes || axes->size() != 1 || ((*axes)[0] + rank) % rank != selection.axis) return false;
+    selection.parts.push_back({static_cast<int64_t>(i), squeeze->output(0), {squeeze->id}});
+  }
+  selection.parts.front().nodes.push_back(split.id);
+  return true;
+}
+
+/// All readers of `value` select from the same axis; nullopt otherwise.
+std::optional<Selection> selection_of(const ir::Graph& graph, ir::ValueId value, const ir::Shape& dims) {
+  if (graph.value(value).is_output || graph.value(value).uses.empty()) return std::nullopt;
+  Selection selection;
+  for (const ir::Use& use : graph.value(value).uses) {
+    const ir::Node& reader = graph.node(use.node);
+    const std::optional<int64_t> axis = selected_axis(reader, static_cast<int64_t>(dims.size()));
+    if (use.is_capture || use.input != 0 || !axis || (selection.axis >= 0 && selection.axis != *axis))
+      return std::nullopt;
+    selection.axis = *axis;
+    const bool fits = reader.is("Gather")  ? add_gather(graph, reader, dims, selection)
+                      : reader.is("Split") ? add_split(graph, reader, dims, selection)
+                                           : false;
+    if (!fits) return std::nullopt;
+  }
+  return selection;
+}
+
+/// Place of an axis of a view in the viewed tensor: the leading part of one of its axes.
+struct Place {
+  int64_t axis, chunk;
+};
+
+/// Chunks of `input`, viewed and reordered, are the selected elements.
+struct Source {
+  ir::ValueId input;
+  Place place;
+  Reordering part;
+};
+
+std::optional<Place> place_of(const ir::Shape& viewed, const ir::Shape& dims, size_t axis) {
+  const auto product = [](const ir::Shape& shape, size_t count) {
+    return std::accumulate(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(count), int64_t{1},
+                           std::multiplies<>());
+  };
+  const int64_t before = product(dims, axis);
+  size_t own = 0;
+  while (own < viewed.size() && product(viewed, own) < before) ++own;
+  if (own == viewed.size() || product(viewed, own) != before || viewed[own] % dims[axis] != 0) return std::nullopt;
+  const int64_t chunk = viewed[own] / dims[axis];
+  size_t end = axis + 1;
+  while (end < dims.size() && product(dims, end) / product(dims, axis + 1) < chunk) ++end;
+  if (product(dims, end) / product(dims, axis + 1) != chunk) return std::nullopt;
+  return Place{static_cast<int64_t>(own), chunk};
+}
+
+void add_part(const ir::Graph& graph, ir::GraphPatch& patch, const Source& source, const Selected& selected) {
+  const auto& [input, place, part] = source;
+  const ir::Value& output = graph.value(selected.output);
+  const auto node = [&](const char* op, const char* suffix, std::vector<ir::PatchValue> inputs, ir::Shape dims) {
+    const std::string name = output.name + suffix;
+    const ir::PatchValue made = patch.value(name, static_type(output.type.element, std::move(dims)));
+    patch.node({op, "", name, std::move(inputs), {made}, {}});
+    return made;
+  };
+  const auto constant = [&](const char* suffix, std::vector<int64_t> values) {
+    const auto count = static_cast<int64_t>(values.size());
+    return patch.initializer(output.name + suffix, ir::Tensor::from<int64_t>({count}, values));
+  };
+  ir::Shape sliced = graph.value(input).type.shape();
+  sliced[static_cast<size_t>(place.axis)] = place.chunk;
+  const ir::PatchValue slice = node("Slice", "_part",
+                                    {input, constant("_start", {selected.index * place.chunk}),
+                                     constant("_end", {(selected.index + 1) * place.chunk}), constant("_axis", {place.axis})},
+                                    sliced);
+  const ir::PatchValue view = node("Reshape", "_view", {slice, constant("_shape", part.dims)}, part.dims);
+  patch.node({"Transpose",
+              "",
+              graph.node(selected.nodes.front()).name,
+              {view},
+              {selected.output},
+              {{"perm", std::vector<int64_t>(part.permutation.begin(), part.permutation.end()), {}, {}}}});
+}
+
+std::optional<ir::GraphPatch> select_first(const ir::Graph& graph, const ir::Node& transpose, size_t most_rank) {
+  if (!transpose.is("Transpose") || !graph.sole_use(transpose.input(0))) return std::nullopt;
+  const ir::Node* view = graph.producer(transpose.input(0));
+  if (view == nullptr || !is_view(*view)) return std::nullopt;
+  const ir::ValueType &from = graph.value(view->input(0)).type, &viewed = graph.value(transpose.input(0)).type;
+  if (!from.is_static() || !viewed.is_static() || viewed.shape().size() <= most_rank) return std::nullopt;
+  const ir::Shape dims = viewed.shape();
+  if (std::ranges::find(dims, 0) != dims.end() || from.shape().size() > most_rank) return std::nullopt;
+  basic::Permutation reversed(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) reversed[i] = static_cast<int64_t>(dims.size() - 1 - i);
+  const basic::Permutation permutation = transpose.ints_or("perm", reversed);
+  if (!ir::check_permutation(permutation, static_cast<int64_t>(dims.size())).ok()) return std::nullopt;
+  const auto selection = selection_of(graph, transpose.output(0), basic::permuted(dims, permutation));
+  if (!selection) return std::nullopt;
+  const auto axis = static_cast<size_t>(permutation[static_cast<size_t>(selection->axis)]);
+  const std::optional<Place> place = place_of(from.shape(), dims, axis);
+  if (!place) return std::nullopt;
+
+  Source source{view->input(0), *place, {}};
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i != axis) source.part.dims.push_back(dims[i]);
+    const auto from_axis = static_cast<size_t>(permutation[i]);
+    if (from_axis != axis) source.part.permutation.push_back(permutation[i] - (from_axis > axis ? 1 : 0));
+  }
+  ir::GraphPatch patch;
+  patch.remove(view->id);
+  patch.remove(transpose.id);
+  for (const Selected& selected : selection->parts) {
+    for (const ir::NodeId id : selected.nodes) patch.remove(id);
+    add_part(graph, patch, source, selected);
+  }
+  return patch;
+}
+
+}  // namespace
+
+Result<Changed> select_before_transpose(pass::FloatContext& context) {
+  if (context.model.opset() < kSlicesByInputs) return Changed::kNo;
+  const auto most_rank = static_cast<size_t>(context.settings.legalize.most_rank.value_or(ir::kMaxRank));
+  return run_rule(context, "select-before-transpose", [&](const ir::Graph& graph, const ir::Node& node) -> Proposal {
+    return select_first(graph, node, most_rank);
+  });
+}
+
+}  // namespace quarkq::rewrite
