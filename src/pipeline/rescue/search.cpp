@@ -34,7 +34,7 @@ constexpr double kEnoughCosine = 0.97;
 /// A remedy must leave at most this part of the noise, else it is not worth another format.
 constexpr double kWorthwhile = 0.8;
 /// Rounding costs nothing where the model runs, and is judged on other samples than it is learned on.
-constexpr double kAnyGain = 1;
+constexpr double kAnyGain = 0.99;
 /// Another way of rounding must leave at most this part of the noise of the first one, which formats need more.
 constexpr double kMuchBetter = 0.5;
 /// Float layers run elsewhere: more multiply-accumulates than this are no longer a quantized model.
@@ -116,6 +116,9 @@ class Rescuer {
     // What weights lose can hide what formats gain, so rounding is tried with them even if it was not enough alone.
     const bool is_open = !rounded && !in_.state.settings.tool.rounding;
     if (is_open && !ways.empty()) ways.push_back({.in_float = ways[0].in_float, .rounding = "compensated"});
+    // Float nodes are for weights that lose much.
+    const bool is_weighty = rounded && leaves_noise(rounded->report.after, in_.before, kMuchBetter);
+    if (!is_weighty) std::erase_if(ways, [&](const Spared& way) { return way.in_float && !ways[0].in_float; });
     if (ways.empty()) QQ_RETURN_IF_ERROR(add_rounding(rounding));
     for (const Spared& way : ways) {
       if (&way != ways.data() && is_enough(after_, in_.state.settings)) break;
