@@ -116,7 +116,7 @@ def measure(name, targets):
 
 
 def text_of(found):
-    digits = 4 if found["score"] <= 1 else 1
+    digits = 4 if 0 < found["score"] <= 1 else 1
     return f"{found['score']:.{digits}f} [{found['interval'][0]:.{digits}f}, {found['interval'][1]:.{digits}f}]"
 
 

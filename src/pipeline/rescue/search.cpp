@@ -33,8 +33,6 @@ constexpr double kGoodOnWorst = 0.9;
 constexpr double kEnoughCosine = 0.97;
 /// A remedy must leave at most this part of the noise, else it is not worth another format.
 constexpr double kWorthwhile = 0.8;
-/// Rounding costs nothing where the model runs, and is judged on other samples than it is learned on.
-constexpr double kAnyGain = 0.99;
 /// Another way of rounding must leave at most this part of the noise of the first one, which formats need more.
 constexpr double kMuchBetter = 0.5;
 /// Float layers run elsewhere: more multiply-accumulates than this are no longer a quantized model.
@@ -95,7 +93,7 @@ class Rescuer {
     for (const char* rounding : {"compensated", "compensated_weights"}) {
       const Remedies remedies{.rounding = rounding, .in_16_bits = {}, .left_float = {}};
       QQ_TRY(const Agreement found, outputs_rounded(remedies));
-      if (leaves_noise(found, after_, best_.empty() ? kAnyGain : kMuchBetter)) accept(remedies, found);
+      if (leaves_noise(found, after_, best_.empty() ? kWorthwhile : kMuchBetter)) accept(remedies, found);
       if (is_enough(found, in_.state.settings)) break;
     }
     if (best_.empty()) return std::optional<Rescued>();

@@ -141,7 +141,9 @@ std::optional<ir::GraphPatch> select_first(const ir::Graph& graph, const ir::Nod
   const ir::ValueType &from = graph.value(view->input(0)).type, &viewed = graph.value(transpose.input(0)).type;
   if (!from.is_static() || !viewed.is_static() || viewed.shape().size() <= most_rank) return std::nullopt;
   const ir::Shape dims = viewed.shape();
-  if (std::ranges::find(dims, 0) != dims.end() || from.shape().size() > most_rank) return std::nullopt;
+  const Result<int64_t> count = ir::element_count(dims), same = ir::element_count(from.shape());
+  if (!count.ok() || count.value() == 0 || !same.ok() || same.value() != count.value()) return std::nullopt;
+  if (from.shape().size() > most_rank) return std::nullopt;
   basic::Permutation reversed(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) reversed[i] = static_cast<int64_t>(dims.size() - 1 - i);
   const basic::Permutation permutation = transpose.ints_or("perm", reversed);
