@@ -42,9 +42,9 @@ struct RoundingGrid {
 
 struct RoundedWeights {
   RoundingGrid grid;
-  ir::Tensor codes;                ///< int32, [groups][outputs][depth] as one axis.
+  ir::Tensor codes;                 ///< int32, [groups][outputs][depth] as one axis.
   std::vector<double> input_means;  ///< Means of the float layer's input rows, [samples][groups][depth].
-  int64_t rows = 0;                ///< Number of rows used.
+  int64_t rows = 0;                 ///< Number of rows used.
 };
 
 /// Keyed by the weight and the float tensor that the layer reads.

@@ -110,13 +110,7 @@ class Rescuer {
     QQ_RETURN_IF_ERROR(try_channel_scales());
     const Remedies common = best_;
     const std::string rounding = rounded ? rounded->remedies.rounding : std::string();
-    std::vector<Spared> ways = ways_to_spare(rounding);
-    // What weights lose can hide what formats gain, so rounding is tried with them even if it was not enough alone.
-    const bool is_open = !rounded && !in_.state.settings.tool.rounding;
-    if (is_open && !ways.empty()) ways.push_back({.in_float = ways[0].in_float, .rounding = "compensated"});
-    // Float nodes are for weights that lose much.
-    const bool is_weighty = rounded && leaves_noise(rounded->report.after, in_.before, kMuchBetter);
-    if (!is_weighty) std::erase_if(ways, [&](const Spared& way) { return way.in_float && !ways[0].in_float; });
+    const std::vector<Spared> ways = ways_to_spare(rounded);
     if (ways.empty()) QQ_RETURN_IF_ERROR(add_rounding(rounding));
     for (const Spared& way : ways) {
       if (&way != ways.data() && is_enough(after_, in_.state.settings)) break;
@@ -137,7 +131,8 @@ class Rescuer {
  private:
   /// Wider activations do not help where the weights carry the loss, which a gain by other rounding shows: both
   /// together come next, then float nodes.
-  std::vector<Spared> ways_to_spare(const std::string& rounding) const {
+  /// `rounded`: as in find_formats().
+  std::vector<Spared> ways_to_spare(const std::optional<Rescued>& rounded) const {
     const config::Settings& settings = in_.state.settings;
     const bool is_wide = bits(plan::element_type(settings.formats.activation_type)) > 8;
     if (is_wide || is_good(after_)) return {};
@@ -145,9 +140,12 @@ class Rescuer {
     const bool in_float = !takes_16_bit_activations(settings);
     if (in_float && !takes_float) return {};
     std::vector<Spared> ways = {{.in_float = in_float, .rounding = {}}};
-    if (rounding.empty()) return ways;
-    ways.push_back({.in_float = in_float, .rounding = rounding});
-    if (!in_float && takes_float) ways.push_back({.in_float = true, .rounding = {}});
+    if (!rounded && settings.tool.rounding) return ways;
+    // Errors of weights can hide what formats gain, so rounding is tried with them even if it was not enough alone.
+    ways.push_back({.in_float = in_float, .rounding = rounded ? rounded->remedies.rounding : "compensated"});
+    // Another format of activations does not help weights that lose much.
+    const bool is_weighty = rounded && leaves_noise(rounded->report.after, in_.before, kMuchBetter);
+    if (is_weighty && !in_float && takes_float) ways.push_back({.in_float = true, .rounding = {}});
     return ways;
   }
 

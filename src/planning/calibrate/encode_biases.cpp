@@ -44,10 +44,10 @@ double largest_sum(const pass::PlanContext& context, const plan::QuantSlot& bias
   const ir::Tensor* values = context.graph().constant(bias.value);
   if (input == nullptr || !input->range || weight == nullptr || values == nullptr || values->size() == 0)
     return std::numeric_limits<double>::infinity();
-  const Result<std::vector<float>> weights = ir::float_values(*weight);
+  const Result<ir::FloatView> weights = ir::FloatView::of(*weight);
   if (!weights.ok()) return std::numeric_limits<double>::infinity();
   double largest = 0;
-  for (const float one : weights.value()) largest = std::max(largest, std::abs(static_cast<double>(one)));
+  for (const float one : weights.value().span()) largest = std::max(largest, std::abs(static_cast<double>(one)));
   const auto terms = static_cast<double>(weight->size()) / static_cast<double>(values->size());
   return terms * largest * largest_value(*input->range);
 }
@@ -80,11 +80,13 @@ void saturate(pass::PlanContext& context, const plan::QuantSlot& slot, const pla
   constexpr double kLowest = std::numeric_limits<int32_t>::min(), kHighest = std::numeric_limits<int32_t>::max();
   constexpr double kHalf = 1 << 30;
   if (!context.settings.quirk(config::Quirk::kSaturateBiases)) return;
+  const auto fits = [](double code) { return code >= kLowest && code <= kHighest; };
+  if (std::ranges::all_of(codes, fits)) return;
   const double limit = bias_limit(context, slot);
   std::vector<std::string> channels;
   size_t saturated = 0;
   for (size_t i = 0; i < codes.size(); ++i) {
-    if (codes[i] >= kLowest && codes[i] <= kHighest) continue;
+    if (fits(codes[i])) continue;
     if (kHalf * static_cast<double>(scales[scales.size() > 1 ? i : 0].scale) >= limit) {
       codes[i] = std::copysign(kHalf, codes[i]);
       continue;

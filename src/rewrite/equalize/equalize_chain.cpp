@@ -28,7 +28,8 @@ std::vector<bool> live_channels(std::initializer_list<const Factors*> ranges, co
   for (const Factors* layer : ranges) {
     for (size_t i = 0; i < channels; ++i) products[i] *= static_cast<double>((*layer)[i]);
   }
-  const double largest = *std::ranges::max_element(products);
+  double largest = 0;
+  for (const double product : products) largest = std::max(largest, product);
   const double least = largest * std::pow(kDead, static_cast<double>(ranges.size()));
   std::vector<bool> live(channels);
   for (size_t i = 0; i < channels; ++i) live[i] = !(products[i] < least);

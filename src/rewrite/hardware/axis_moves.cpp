@@ -212,6 +212,24 @@ bool is_view(const ir::Node& node) {
   return node.is("Reshape") || node.is("Flatten") || node.is("Squeeze") || node.is("Unsqueeze");
 }
 
+std::optional<ir::Shape> element_shape(const ir::Graph& graph, ir::ValueId id) {
+  if (!id.valid()) return std::nullopt;
+  const ir::ValueType& type = graph.value(id).type;
+  if (!type.is_tensor() || !type.is_static()) return std::nullopt;
+  const ir::Shape shape = type.shape();
+  const Result<int64_t> count = ir::element_count(shape);
+  if (!count.ok() || count.value() == 0) return std::nullopt;
+  return shape;
+}
+
+std::optional<Reordering> reordering_of(const ir::Node& transpose, const ir::Shape& dims) {
+  basic::Permutation reversed(dims.size());
+  for (size_t i = 0; i < reversed.size(); ++i) reversed[i] = static_cast<int64_t>(reversed.size() - 1 - i);
+  Reordering reordering{dims, transpose.ints_or("perm", reversed)};
+  if (!ir::check_permutation(reordering.permutation, static_cast<int64_t>(dims.size())).ok()) return std::nullopt;
+  return reordering;
+}
+
 ir::Shape float_shape(const ir::Graph& graph, ir::ValueId value) {
   if (!value.valid()) return {};
   const ir::ValueType& type = graph.value(value).type;

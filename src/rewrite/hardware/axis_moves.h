@@ -59,6 +59,12 @@ ir::ValueType static_type(ElementType element, const ir::Shape& dims);
 /// Returns whether the output has the elements of input 0 in the same order.
 bool is_view(const ir::Node& node);
 
+/// Returns the shape of a tensor that has elements if all its dimensions are known, otherwise nullopt.
+std::optional<ir::Shape> element_shape(const ir::Graph& graph, ir::ValueId value);
+
+/// Returns what a Transpose does to a tensor of shape `dims`. Returns nullopt if its permutation does not fit.
+std::optional<Reordering> reordering_of(const ir::Node& transpose, const ir::Shape& dims);
+
 /// Returns the shape of a float32 tensor if all its dimensions are known, otherwise an empty one.
 ir::Shape float_shape(const ir::Graph& graph, ir::ValueId value);
 /// Returns float_shape() of an image [N, C, H, W] that has elements, otherwise an empty one.

@@ -13,26 +13,6 @@ namespace {
 
 constexpr int64_t kReshapeWithInput = 5;  // the first opset where the shape is an input
 
-/// The shape of a tensor that has elements, all dimensions known.
-std::optional<ir::Shape> shape_of(const ir::Graph& graph, ir::ValueId id) {
-  if (!id.valid()) return std::nullopt;
-  const ir::ValueType& type = graph.value(id).type;
-  if (!type.is_tensor() || !type.is_static()) return std::nullopt;
-  const ir::Shape shape = type.shape();
-  const Result<int64_t> count = ir::element_count(shape);
-  if (!count.ok() || count.value() == 0) return std::nullopt;
-  return shape;
-}
-
-std::optional<Reordering> reordering_of(const ir::Node& transpose, const ir::Shape& input, const ir::Shape& output) {
-  basic::Permutation reversed(input.size());
-  for (size_t i = 0; i < reversed.size(); ++i) reversed[i] = static_cast<int64_t>(reversed.size() - 1 - i);
-  Reordering reordering{input, transpose.ints_or("perm", reversed)};
-  if (!ir::check_permutation(reordering.permutation, static_cast<int64_t>(input.size())).ok()) return std::nullopt;
-  if (basic::permuted(input, reordering.permutation) != output) return std::nullopt;
-  return reordering;
-}
-
 /// Views and Transposes one after the other, whose inner values are of a high rank and have no other reader.
 struct Chain {
   ir::ValueId input;
@@ -42,12 +22,12 @@ struct Chain {
 
 /// Puts `node` in front of the chain; false when it does not belong there. `output`: shape of what it makes.
 bool put_in_front(const ir::Graph& graph, const ir::Node& node, const ir::Shape& output, Chain& chain) {
-  const std::optional<ir::Shape> input = shape_of(graph, node.input(0));
+  const std::optional<ir::Shape> input = element_shape(graph, node.input(0));
   if (!input || ir::checked_count(*input) != ir::checked_count(output)) return false;
   std::vector<Reordering>& list = chain.path.reorderings;
   if (node.is("Transpose")) {
-    const std::optional<Reordering> own = reordering_of(node, *input, output);
-    if (!own) return false;
+    const std::optional<Reordering> own = reordering_of(node, *input);
+    if (!own || basic::permuted(*input, own->permutation) != output) return false;
     const bool follows = !chain.nodes.empty() && graph.node(chain.nodes.front()).is("Transpose");
     if (follows) {
       list.front() = {*input, basic::compose(own->permutation, list.front().permutation)};
@@ -65,7 +45,7 @@ bool put_in_front(const ir::Graph& graph, const ir::Node& node, const ir::Shape&
 
 /// The chain that ends at the view `end`, from a tensor of at most `most_rank` dimensions to another one.
 std::optional<Chain> chain_to(const ir::Graph& graph, const ir::Node& end, size_t most_rank) {
-  std::optional<ir::Shape> shape = is_view(end) ? shape_of(graph, end.output(0)) : std::nullopt;
+  std::optional<ir::Shape> shape = is_view(end) ? element_shape(graph, end.output(0)) : std::nullopt;
   if (!shape || shape->size() > most_rank) return std::nullopt;
   Chain chain;
   chain.path.to = *shape;

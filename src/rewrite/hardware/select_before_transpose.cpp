@@ -138,20 +138,17 @@ std::optional<ir::GraphPatch> select_first(const ir::Graph& graph, const ir::Nod
   if (!transpose.is("Transpose") || !graph.sole_use(transpose.input(0))) return std::nullopt;
   const ir::Node* view = graph.producer(transpose.input(0));
   if (view == nullptr || !is_view(*view)) return std::nullopt;
-  const ir::ValueType &from = graph.value(view->input(0)).type, &viewed = graph.value(transpose.input(0)).type;
-  if (!from.is_static() || !viewed.is_static() || viewed.shape().size() <= most_rank) return std::nullopt;
-  const ir::Shape dims = viewed.shape();
-  const Result<int64_t> count = ir::element_count(dims), same = ir::element_count(from.shape());
-  if (!count.ok() || count.value() == 0 || !same.ok() || same.value() != count.value()) return std::nullopt;
-  if (from.shape().size() > most_rank) return std::nullopt;
-  basic::Permutation reversed(dims.size());
-  for (size_t i = 0; i < dims.size(); ++i) reversed[i] = static_cast<int64_t>(dims.size() - 1 - i);
-  const basic::Permutation permutation = transpose.ints_or("perm", reversed);
-  if (!ir::check_permutation(permutation, static_cast<int64_t>(dims.size())).ok()) return std::nullopt;
+  const std::optional<ir::Shape> from = element_shape(graph, view->input(0));
+  const std::optional<ir::Shape> viewed = element_shape(graph, transpose.input(0));
+  if (!from || !viewed || from->size() > most_rank || viewed->size() <= most_rank) return std::nullopt;
+  if (ir::checked_count(*from) != ir::checked_count(*viewed)) return std::nullopt;
+  const std::optional<Reordering> whole = reordering_of(transpose, *viewed);
+  if (!whole) return std::nullopt;
+  const auto& [dims, permutation] = *whole;
   const auto selection = selection_of(graph, transpose.output(0), basic::permuted(dims, permutation));
   if (!selection) return std::nullopt;
   const auto axis = static_cast<size_t>(permutation[static_cast<size_t>(selection->axis)]);
-  const std::optional<Place> place = place_of(from.shape(), dims, axis);
+  const std::optional<Place> place = place_of(*from, dims, axis);
   if (!place) return std::nullopt;
 
   Source source{view->input(0), *place, {}};
