@@ -13,8 +13,10 @@ import tempfile
 import numpy as np
 import onnx
 
-from scored import NETWORKS, TRAINED
-from targets import PROGRAM, interval, model_of_any, outputs_of, session, write_calibration
+from labelled import model_of
+from run import TRAINED
+from scored import NETWORKS
+from targets import PROGRAM, interval, outputs_of, session, write_calibration
 
 NAME = "yolov5n_640"
 LEAST_MAP, MOST_ERROR = 29.0, 0.3
@@ -23,7 +25,7 @@ LEAST_MAP, MOST_ERROR = 29.0, 0.3
 def converted(fit, calib, folder):
     """Path of the body; its tail is next to it."""
     body = os.path.join(folder, f"{fit}.onnx")
-    subprocess.run([PROGRAM, "optimize", model_of_any(NAME), "--config", "XINT8", "--target", "x1", "--calib", calib, "-o", body,
+    subprocess.run([PROGRAM, "optimize", model_of(NAME), "--config", "XINT8", "--target", "x1", "--calib", calib, "-o", body,
                     "--set", f"quarkq.fit_gates={fit}", "--quiet"], check=True)
     if fit == "false":  # then the plan converts, which is not float
         model = onnx.load(body)
@@ -45,7 +47,7 @@ def results_of_pair(body, samples):
 def heads(body, samples, folder):
     """Results of the float network at the outputs of the body."""
     names = [one.name for one in session(body).get_outputs()]
-    model = onnx.load(model_of_any(NAME))
+    model = onnx.load(model_of(NAME))
     del model.graph.output[:]
     model.graph.output.extend(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in names)
     path = os.path.join(folder, "heads.onnx")
@@ -68,7 +70,7 @@ def main():
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         calib = os.path.join(folder, "calib")
-        write_calibration(network, model_of_any(NAME), calib)
+        write_calibration(network, model_of(NAME), calib)
         for fit in ("false", "true"):
             body = converted(fit, calib, folder)
             exact = heads(body, samples[:16], folder)

@@ -24,29 +24,40 @@ def eval_rows(kind):
         return [row for row in json.load(file) if row["set"] == "eval"]
 
 
-def hmean(folder):
-    """Of boxes at an overlap of 0.5: the harmonic mean of precision and recall."""
+def text_boxes(mask, truth):
+    """(right, found, true) at an overlap of 0.5."""
     from det_score import iou  # pylint: disable=import-error
     from ocr_score import boxes  # pylint: disable=import-error
-    hits = found = true = 0
-    for mask, row in zip(results(folder), eval_rows("text_scenes"), strict=True):
-        made, truth = boxes(mask[0, 0]), np.array(row["boxes"], float)
-        found, true = found + len(made), true + len(truth)
-        overlaps = iou(made, truth) if len(made) else np.zeros((0, 0))
-        while overlaps.size and overlaps.max() >= .5:
-            i, j = np.unravel_index(overlaps.argmax(), overlaps.shape)
-            hits, overlaps[i], overlaps[:, j] = hits + 1, -1, -1
-    return 2 * hits / max(found + true, 1)
+    found, right = boxes(mask[0, 0]), 0
+    overlaps = iou(found, truth) if len(found) else np.zeros((0, 0))
+    while overlaps.size and overlaps.max() >= .5:
+        i, j = np.unravel_index(overlaps.argmax(), overlaps.shape)
+        right, overlaps[i], overlaps[:, j] = right + 1, -1, -1
+    return right, len(found), len(truth)
 
 
-def exact(folder):
-    """Share of lines read without a fault, blanks aside."""
+def harmonic_mean(counts):
+    """Harmonic mean of precision and recall. `counts`: text_boxes() of each scene."""
+    right, found, true = np.sum(counts, axis=0)
+    return 2 * right / max(found + true, 1)
+
+
+def hmean(folder):
+    scenes = zip(results(folder), eval_rows("text_scenes"), strict=True)
+    return harmonic_mean([text_boxes(mask, np.array(row["boxes"], float)) for mask, row in scenes])
+
+
+def is_exact(scores, text):
+    """The line is read without a fault, blanks aside."""
     from ocr_score import ctc  # pylint: disable=import-error
     with open(os.path.join(TRAINED, "ppocrv4_rec", "chars.txt"), encoding="utf-8") as file:
         alphabet = ["", *file.read().split("\n"), " "]
+    return ctc(scores[0], alphabet).replace(" ", "") == text.replace(" ", "")
+
+
+def exact(folder):
     rows = eval_rows("text_lines")
-    hits = sum(ctc(scores[0], alphabet).replace(" ", "") == row["text"].replace(" ", "") for scores, row in zip(results(folder), rows, strict=True))
-    return hits / len(rows)
+    return sum(is_exact(scores, row["text"]) for scores, row in zip(results(folder), rows, strict=True)) / len(rows)
 
 
 def si_snr(folder):

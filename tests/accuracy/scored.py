@@ -6,16 +6,14 @@ A score is a function of a list of records. Networks without truths are compared
 import collections
 import csv
 import glob
-import json
 import os
-import sys
 
 import numpy as np
 
-from run import ROOT, SAMPLES, SHARED, TRAINED, model_of, text_scenes  # noqa: F401 pylint: disable=unused-import
+from labelled import PHOTOS
+from run import SAMPLES, SHARED, TRAINED
+from score_results import DATA, eval_rows, harmonic_mean, is_exact, text_boxes
 
-sys.path.insert(0, os.path.join(SHARED, "tools"))
-DATA = os.path.join(TRAINED, "_data")
 OVERLAPS = np.arange(.5, .96, .05)
 RECALLS = np.linspace(0, 1, 101)
 
@@ -81,30 +79,6 @@ def mean_average_precision(records):
 
 def precision_at_half(records):
     return average_precisions(records, slice(0, 1))
-
-
-def text_boxes(outputs, truth, _):
-    """(right, found, true)"""
-    from det_score import iou  # pylint: disable=import-error
-    from ocr_score import boxes  # pylint: disable=import-error
-    found, right = boxes(outputs[0][0, 0]), 0
-    overlaps = iou(found, truth) if len(found) else np.zeros((0, 0))
-    while overlaps.size and overlaps.max() >= .5:
-        i, j = np.unravel_index(overlaps.argmax(), overlaps.shape)
-        right, overlaps[i], overlaps[:, j] = right + 1, -1, -1
-    return right, len(found), len(truth)
-
-
-def harmonic_mean(records):
-    right, found, true = np.sum(records, axis=0)
-    return 200 * right / max(found + true, 1)
-
-
-def exact_line(outputs, truth, _):
-    from ocr_score import ctc  # pylint: disable=import-error
-    with open(os.path.join(TRAINED, "ppocrv4_rec", "chars.txt"), encoding="utf8") as file:
-        characters = ["", *file.read().split("\n"), " "]
-    return float(ctc(outputs[0][0], characters).replace(" ", "") == truth.replace(" ", ""))
 
 
 def signal_to_noise(peak, output=0):
@@ -187,38 +161,10 @@ def prepared(paths, prepare):
             yield np.ascontiguousarray(prepare(image.convert("RGB"))[None].astype(np.float32))
 
 
-def pixels(image, width, height):
-    from PIL import Image
-    return np.asarray(image.resize((width, height), Image.BILINEAR), np.float32)
-
-
-def planes(array):
-    return array.transpose(2, 0, 1)
-
-
-def lanes(image):
-    return planes((pixels(image, 640, 360)[:, :, ::-1] / 255 - (.485, .456, .406)) / (.229, .224, .225))
-
-
-PREPARE = {
-    "fastestdet_352": lambda image: planes(pixels(image, 352, 352)[:, :, ::-1] / 255),
-    "ultraface_rfb_320": lambda image: planes((pixels(image, 320, 240) - 127) / 128),
-    "superres_x3": lambda image: np.asarray(image.convert("YCbCr").resize((224, 224)), np.float32)[None, :, :, 0] / 255,
-    "style_candy_256": lambda image: planes(pixels(image, 256, 256)[:, :, ::-1]),
-    "tbefn_240x320": lambda image: planes(pixels(image, 320, 240) / 255 * .2),
-    "deeplabv3_mnv2_voc_257": lambda image: pixels(image, 257, 257) / 127.5 - 1,
-    "lstr_360x640": lanes,
-}
-
-
-def preparation(name):
-    from photos import PREPROCESSING  # pylint: disable=import-error
-    return {**PREPROCESSING, **PREPARE}[name]
-
-
 def unlabelled(name, measure, calib, evaluated, record, score, more=None):
     def feeds(paths):
-        return ({"": array, **(more or {})} for array in prepared(paths, preparation(name)))
+        from photos import PREPROCESSING  # pylint: disable=import-error
+        return ({"": array, **(more or {})} for array in prepared(paths, PREPROCESSING[name]))
     return Network(measure, lambda: feeds(calib()), lambda: (Sample(one, None) for one in feeds(evaluated())), record, score)
 
 
@@ -228,8 +174,9 @@ def calibration(name):
     return lambda: ({"": one} for one in feeds())
 
 
-def imagenet(name, resize, interpolation):
+def imagenet(name):
     from cls_score import prep  # pylint: disable=import-error
+    resize, interpolation = PHOTOS[name]
     settings = {"size": 224, "resize": resize, "interp": interpolation, "mean": [.5] * 3, "std": [.5] * 3}
 
     def samples():
@@ -266,22 +213,17 @@ def yolo():
     return Network("mAP", calibration("yolov5n_640"), samples, record, mean_average_precision)
 
 
-def text_rows(kind):
-    with open(os.path.join(DATA, kind, "labels.json"), encoding="utf-8") as file:
-        return [row for row in json.load(file) if row["set"] == "eval"]
-
-
 def scenes_of_text():
     from ocr_score import det_prep  # pylint: disable=import-error
     return Network("h-mean", calibration("ppocrv4_det"), lambda: (
         Sample({"": det_prep(os.path.join(DATA, "text_scenes", row["file"]), [.5] * 3, [.5] * 3)}, np.array(row["boxes"], float))
-        for row in text_rows("text_scenes")), text_boxes, harmonic_mean)
+        for row in eval_rows("text_scenes")), lambda outputs, truth, _: text_boxes(outputs[0], truth), lambda records: 100 * harmonic_mean(records))
 
 
 def lines_of_text():
     from ocr_score import rec_prep  # pylint: disable=import-error
     return Network("exact lines %", calibration("ppocrv4_rec"), lambda: (
-        Sample({"": rec_prep(os.path.join(DATA, "text_lines", row["file"]))}, row["text"]) for row in text_rows("text_lines")), exact_line, mean_percent)
+        Sample({"": rec_prep(os.path.join(DATA, "text_lines", row["file"]))}, row["text"]) for row in eval_rows("text_lines")), lambda outputs, truth, _: float(is_exact(outputs[0], truth)), mean_percent)
 
 
 def mean(records):
@@ -301,14 +243,14 @@ NETWORKS = {
     "nanodet_m_416": lambda: detector("nanodet_m_416", nanodet_boxes),
     "fastestdet_352": lambda: detector("fastestdet_352", fastestdet_boxes),
     "ultraface_rfb_320": lambda: detector("ultraface_rfb_320", ultraface_boxes, lambda: images("faces")),
-    "mobilenet_v1_075_224": lambda: imagenet("mobilenet_v1_075_224", 256, "bilinear"),
+    "mobilenet_v1_075_224": lambda: imagenet("mobilenet_v1_075_224"),
     "efficientnet_lite0_224": lambda: shared_labels("efficientnet_lite0_224"),
     "squeezenet1_1": lambda: shared_labels("squeezenet1_1"),
     "resnet8_cifar10": lambda: unlabelled("resnet8_cifar10", "agreement %", lambda: images("calib"), lambda: images("eval"), same_class, mean_percent),
     "mobilenetv3_digits": lambda: shared_labels("mobilenetv3_digits"),
     "ppocrv4_det": scenes_of_text,
     "ppocrv4_rec": lines_of_text,
-    "vit_tiny_224": lambda: imagenet("vit_tiny_224", 248, "bicubic"),
+    "vit_tiny_224": lambda: imagenet("vit_tiny_224"),
     "superres_x3": lambda: picture("superres_x3", "PSNR dB", signal_to_noise(1)),
     "style_candy_256": lambda: picture("style_candy_256", "PSNR dB", signal_to_noise(255)),
     "tbefn_240x320": lambda: picture("tbefn_240x320", "PSNR dB", signal_to_noise(1)),

@@ -19,7 +19,9 @@ import tempfile
 
 import numpy as np
 
-from scored import NETWORKS, ROOT, TRAINED, model_of
+from labelled import model_of
+from run import ROOT, TRAINED
+from scored import NETWORKS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS, TABLE = os.path.join(HERE, "target_results.json"), os.path.join(HERE, "targets.md")
@@ -64,16 +66,11 @@ def write_calibration(network, model, folder):
 def quantize(name, target, calib, folder):
     """Path of the joined model, and the report."""
     output, joined, report = (os.path.join(folder, one) for one in ("q.onnx", "joined.onnx", "r.json"))
-    subprocess.run([PROGRAM, "quantize", model_of_any(name), "--config", PRESETS[target], "--target", target, "--calib", calib, "-o", output,
+    subprocess.run([PROGRAM, "quantize", model_of(name), "--config", PRESETS[target], "--target", target, "--calib", calib, "-o", output,
                     "--joined", joined, "--report", report, "--quiet"], check=True)
     with open(report, encoding="utf-8") as file:
         found = json.load(file)
     return found.get("joined") or output, found
-
-
-def model_of_any(name):
-    shared = os.path.join(ROOT, "..", "shared", "models", name + ".onnx")
-    return shared if os.path.exists(shared) else model_of(name)
 
 
 def interval(records, score):
@@ -96,7 +93,7 @@ def formats(rescue):
 
 
 def measure(name, targets):
-    network, model = NETWORKS[name](), model_of_any(name)
+    network, model = NETWORKS[name](), model_of(name)
     samples = list(network.samples())
     floats = list(outputs_of(model, samples))
     row = {"measure": network.measure, "photos": len(samples), "float": scored(network, floats, samples, floats), "targets": {}}

@@ -15,8 +15,8 @@ def center_square(image):
     return image.crop((left, top, left + side, top + side))
 
 
-def pixels(image, side):
-    return np.asarray(image.resize((side, side), Image.BILINEAR), np.float32)
+def pixels(image, width, height=None):
+    return np.asarray(image.resize((width, height or width), Image.BILINEAR), np.float32)
 
 
 def planes(array):
@@ -45,6 +45,13 @@ PREPROCESSING = {
     "mobilenetv1_025_vww_96": lambda image: planes(pixels(center_square(image), 96) / 255),
     "nanodet_m_416": nanodet,
     "mlsd_tiny_320": mlsd,
+    "fastestdet_352": lambda image: planes(pixels(image, 352)[:, :, ::-1] / 255),
+    "ultraface_rfb_320": lambda image: planes((pixels(image, 320, 240) - 127) / 128),
+    "superres_x3": lambda image: np.asarray(image.convert("YCbCr").resize((224, 224)), np.float32)[None, :, :, 0] / 255,
+    "style_candy_256": lambda image: planes(pixels(image, 256)[:, :, ::-1]),
+    "tbefn_240x320": lambda image: planes(pixels(image, 320, 240) / 255 * .2),
+    "deeplabv3_mnv2_voc_257": lambda image: pixels(image, 257) / 127.5 - 1,
+    "lstr_360x640": lambda image: planes((pixels(image, 640, 360)[:, :, ::-1] / 255 - (.485, .456, .406)) / (.229, .224, .225)),
 }
 
 

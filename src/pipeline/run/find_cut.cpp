@@ -135,7 +135,7 @@ Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   if (settings.cuts_tail()) return Cut{ir::find_tail(model.graph), ""};
   const ir::Tail ending = ir::find_ending(model.graph);
   const bool decodes = ir::decodes(model.graph, ending);
-  // A target that is not named: only what eight bits ruin becomes a second file, unless it can stay float in the first.
+  // If the target is not named, only decoding is cut, and only if it cannot stay float in the one file.
   const bool can_stay_float = settings.may_rescue_with("float_nodes");
   if (!settings.asks_for_target() && (!decodes || can_stay_float)) return Cut{};
   QQ_TRY(const Refusals refused, refused_nodes(model, ending, settings));

@@ -75,7 +75,7 @@ void set_mean(const std::vector<float>& rows, const RoundedLayer& r, size_t samp
   }
 }
 
-/// The mean error of each output of a layer over samples, and how far it is to be trusted.
+/// Mean errors of a layer's outputs over samples, with their standard errors.
 class MeanErrors {
  public:
   /// `errors`: of one output, an error for each sample.
@@ -89,9 +89,9 @@ class MeanErrors {
     freedom_ = count - 1;
   }
 
-  /// Returns the means, each shrunk: the more samples differ, the less of their mean is that of other samples (James
-  /// and Stein: 1 - squared standard error / squared mean). Few samples do not show how much they differ, so the
-  /// standard error is drawn to that of all outputs.
+  /// Returns the means, each shrunk: the more samples differ, the less their mean predicts other samples (James and
+  /// Stein: 1 - squared standard error / squared mean). With few samples, standard errors are uncertain, so they are
+  /// averaged with the mean of all outputs.
   std::vector<double> lasting() const {
     constexpr double kPrior = 4;  // weight of the other outputs, in samples
     double common = 0;

@@ -190,7 +190,8 @@ PassCase opset_of_target() {
 }
 
 const bool kRankCases =
-    add_pass_cases({packed_heads(), packed_heads_by_split(), channel_shuffle(), pixel_unshuffle(), windows(), scores(), stored_matrix(), turned(), one_slope(),
+    add_pass_cases({packed_heads(), packed_heads_by_split(), channel_shuffle(), pixel_unshuffle(), windows(), scores(),
+                    stored_matrix(), turned(), one_slope(),
                     slopes(), axes_of_pad(), conv_attributes(), same_pads(), opset_of_target()});
 
 }  // namespace
