@@ -16,7 +16,7 @@ struct FlipCase {
   ElementType made;
 };
 
-void PrintTo(const FlipCase& row, std::ostream* out) {  // NOLINT(readability-identifier-naming): googletest's name
+void PrintTo(const FlipCase& row, std::ostream* out) {
   *out << row.step << " of " << row.zero_point;
 }
 
