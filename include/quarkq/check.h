@@ -85,6 +85,14 @@ struct TargetCounts {
     const size_t possible = total - at_edges;
     return possible == 0 ? 0 : static_cast<double>(npu) / static_cast<double>(possible);
   }
+
+  /// Returns whether nearly all runs as one: 9 of 10 nodes or 19 of 20 multiply-accumulates, in at most 4 regions.
+  /// Each further region copies its inputs and outputs between NPU and CPU.
+  bool is_whole() const {
+    constexpr double kLeastNodes = 0.9, kLeastMacs = 0.95;
+    constexpr size_t kMostRegions = 4;
+    return regions <= kMostRegions && (npu_share() >= kLeastNodes || mac_share >= kLeastMacs);
+  }
 };
 
 /// A part of the model that is compiled as a unit.
@@ -128,20 +136,20 @@ struct TargetReport {
 
 /// Whether the compiler of a target accepts a model, and what of it would run there.
 struct Deployability {
-  enum class Holds : uint8_t { kYes, kNo, kUnknown };
+  enum class Holds : uint8_t { kYes, kNo, kUnknown, kInParts };
 
   std::string target;
   Holds holds = Holds::kUnknown;
-  std::string why;     ///< Reason of kNo and kUnknown; otherwise empty.
+  std::string why;     ///< Reason of kNo, kUnknown and kInParts; otherwise empty.
   std::string remedy;  ///< Id of the remedy (TargetReason::remedy) for `why`; empty if there is none.
   size_t placed = 0, total = 0, regions = 0;  ///< The counts of TargetReport::counts.
 };
 /// Spelling in reports, indexed by Deployability::Holds.
-inline constexpr std::array<const char*, 3> kHoldsNames = {"yes", "no", "unknown"};
+inline constexpr std::array<const char*, 4> kHoldsNames = {"yes", "no", "unknown", "in parts"};
 inline const char* name(Deployability::Holds holds) { return kHoldsNames[static_cast<size_t>(holds)]; }
 
 /// Summarizes a report. kNo: the compiler aborts, places nothing, or is known to compute wrong results. kUnknown: no
-/// source states whether any node of the model runs.
+/// source states whether any node of the model runs. kInParts: accepted, but not TargetCounts::is_whole().
 QUARKQ_EXPORT Deployability deployability(const TargetReport& report);
 
 /// Returns "deployable on x2: yes, 229 of 327 nodes in 17 regions".

@@ -78,6 +78,7 @@ struct RescueReport {
   size_t samples = 0;                           ///< Number of samples compared.
   std::vector<std::string> float_changes;       ///< Changed settings of the float rewrites: "key=value".
   std::string rounding;                         ///< New value of quarkq.rounding; empty if it did not change.
+  bool searched_scales = false;                 ///< Weights now have the float scales of least squared error.
   bool channel_scales = false;                  ///< Weights now have one scale per channel.
   std::vector<std::string> tensors_in_16_bits;  ///< Names of the activations that became 16-bit.
   std::vector<std::string> float_nodes;         ///< Names in the model as loaded.

@@ -155,7 +155,7 @@ class Report(Mapping[str, Any]):
 
     @property
     def deployable(self) -> Optional[bool]:
-        """Whether the compiler of the target accepts the model; None without a target, and where no source says it."""
+        """Whether the target runs the model nearly whole; None without a target, and where no source says it."""
         found = self.get("deployable")
         return None if found is None or found["holds"] == "unknown" else bool(found["holds"] == "yes")
 

@@ -54,6 +54,7 @@ void scale_channels(std::type_identity_t<std::span<Weight>> weights, const Chann
 template <typename Real>
 std::vector<Real> reciprocals(const std::vector<Real>& values) {
   std::vector<Real> result;
+  result.reserve(values.size());
   for (const Real value : values) result.push_back(1 / value);
   return result;
 }

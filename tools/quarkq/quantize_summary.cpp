@@ -162,6 +162,7 @@ void print_rescue(const RescueReport& rescue) {
   std::vector<std::string> changes;
   changes = rescue.float_changes;
   if (!rescue.rounding.empty()) changes.push_back("compensated rounding of weights");
+  if (rescue.searched_scales) changes.push_back("searched scales of weights");
   if (rescue.channel_scales) changes.push_back("per-channel weights");
   const auto where = [&](double macs) {
     return cat(" (", fixed(100 * macs, 1), " % of MACs, ", rescue.islands,
@@ -247,9 +248,11 @@ void print_summary(const QuantizeReport& report, const std::vector<std::string>&
                  report.external_data ? ", weights in a file next to it" : "", ") in ", fixed(report.seconds, 2),
                  " s"));
   if (!report.tail_path.empty())
-    print_line(cat("cut        the last ", report.tail_nodes, report.tail_nodes == 1 ? " node is in " : " nodes are in ",
-                   report.tail_path, " (float, runs on the CPU); outputs and order are unchanged for the pair"));
-  if (!report.joined_path.empty()) print_line(cat("joined     ", report.joined_path, ": both as one model, for checks"));
+    print_line(cat("cut        the last ", report.tail_nodes,
+                   report.tail_nodes == 1 ? " node is in " : " nodes are in ", report.tail_path,
+                   " (float, runs on the CPU); outputs and order are unchanged for the pair"));
+  if (!report.joined_path.empty())
+    print_line(cat("joined     ", report.joined_path, ": both as one model, for checks"));
   if (report.target) print_target(report);
   if (!deployed.empty()) print_line("deployment " + join(deployed, ", "));
   print_verdict(report);

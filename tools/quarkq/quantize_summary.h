@@ -17,7 +17,7 @@ namespace quarkq::tool {
 /// Returns "146 of 304 nodes, all that compute; 158 are folded away".
 template <typename Counts>
 std::string quantized_nodes(const Counts& counts) {
-  const std::string text = cat(counts.nodes_quantized, " of ", counts.nodes_total, " nodes");
+  std::string text = cat(counts.nodes_quantized, " of ", counts.nodes_total, " nodes");
   if (counts.nodes_folded == 0) return text;
   const bool is_all = counts.nodes_quantized + counts.nodes_folded == counts.nodes_total;
   return cat(text, is_all ? ", all that compute" : "", "; ", counts.nodes_folded, " are folded away");

@@ -89,6 +89,12 @@ std::string cause_text(const TargetFinding& finding, const TargetReport& report)
              reason.rule, places.empty() ? "" : ": " + places, ")");
 }
 
+/// Returns "853 of 857 nodes in 3 regions".
+std::string placed_text(const Deployability& deployable) {
+  return cat(deployable.placed, " of ", deployable.total, " nodes",
+             deployable.regions > 1 ? cat(" in ", deployable.regions, " regions") : "");
+}
+
 }  // namespace
 
 Deployability deployability(const TargetReport& report) {
@@ -107,6 +113,9 @@ Deployability deployability(const TargetReport& report) {
   } else if (counts.npu == 0) {
     found.holds = Holds::kNo;
     found.why = cat("none of its operators runs on the ", report.label);
+  } else if (!counts.is_whole()) {
+    found.holds = Holds::kInParts;
+    found.why = cat(placed_text(found), "; the rest runs on the CPU");
   }
   return found;
 }
@@ -114,8 +123,7 @@ Deployability deployability(const TargetReport& report) {
 std::string text(const Deployability& deployable) {
   const std::string start = cat("deployable on ", deployable.target, ": ", name(deployable.holds), ", ");
   if (deployable.holds != Deployability::Holds::kYes) return start + deployable.why;
-  return cat(start, deployable.placed, " of ", deployable.total, " nodes",
-             deployable.regions > 1 ? cat(" in ", deployable.regions, " regions") : "");
+  return start + placed_text(deployable);
 }
 
 // The report of check_target() as JSON. Keys and their order are part of the contract.

@@ -56,6 +56,7 @@ Json rescue_json(const RescueReport& rescue) {
           {"samples", rescue.samples},
           {"float_changes", rescue.float_changes},
           {"rounding", rescue.rounding},
+          {"searched_scales", rescue.searched_scales},
           {"channel_scales", rescue.channel_scales},
           {"tensors_in_16_bits", rescue.tensors_in_16_bits},
           {"float_nodes", rescue.float_nodes},

@@ -191,8 +191,15 @@ std::optional<Verdict> judge_outputs(const QuantizeReport& report, const Quantiz
 
 std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
                              const config::Settings& settings, double collapse) {
-  const std::optional<Verdict> outputs = judge_outputs(report, request, settings, collapse);
-  if (!report.deployable || report.deployable->holds != Deployability::Holds::kNo) return outputs;
+  using Holds = Deployability::Holds;
+  std::optional<Verdict> outputs = judge_outputs(report, request, settings, collapse);
+  if (!report.deployable) return outputs;
+  if (report.deployable->holds == Holds::kInParts && outputs && outputs->grade == Grade::kGood) {
+    outputs->why = cat("good outputs (", outputs->why, "), but ", report.deployable->target, " runs only parts of it");
+    outputs->grade = Grade::kFair;
+    outputs->next = cat("quarkq check --target ", report.deployable->target, " ", argument(report.output_path));
+  }
+  if (report.deployable->holds != Holds::kNo) return outputs;
   const std::string also =
       outputs ? cat(" (its outputs are ", grade_name(outputs->grade), ": ", outputs->why, ")") : std::string();
   return Verdict{Grade::kPoor, cat("not deployable on ", report.deployable->target, ": ", report.deployable->why, also),

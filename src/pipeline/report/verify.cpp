@@ -224,12 +224,12 @@ bool is_poor(const Judgement& judgement, const QuantizeReport& report) {
 }
 
 bool may_gain(const Judgement& judgement, const QuantizeReport& report, const config::Settings& settings) {
-  constexpr double kGoodMean = 0.99, kGoodWorst = 0.97, kExact = 0.99999;
+  constexpr double kGoodWorst = 0.97, kExact = 0.99999, kNearlyExact = 0.9999;
   const bool is_coarse = plan::weight_scale_kind(settings) == numeric::ScaleKind::kPowerOfTwo;
   return std::any_of(report.outputs.begin(), report.outputs.end(), [&](const OutputAgreement& output) {
     if (output.near_zero) return false;
     return output.different_not_finite > 0 || !(output.min_cosine >= std::max(kGoodWorst, judgement.collapse)) ||
-           !(output.cosine >= std::max(is_coarse ? kExact : kGoodMean, judgement.collapse)) ||
+           !(output.cosine >= std::max(is_coarse ? kExact : kNearlyExact, judgement.collapse)) ||
            (output.minor && !(output.minor->cosine >= kGoodWorst)) ||
            output.same_choices.value_or(1) < compare::kEnoughChoices;
   });

@@ -17,6 +17,7 @@
 #include "ir/traversal.h"
 #include "pipeline/report/check_target.h"
 #include "pipeline/report/verify.h"
+#include "pipeline/rescue/describe.h"
 #include "pipeline/rescue/remedies.h"
 #include "pipeline/rescue/search.h"
 #include "pipeline/run/part_plans.h"
@@ -54,13 +55,6 @@ Status write_again(Run& run, const Rescued& rescued) {
 
 using RuleNames = std::set<std::string>;
 
-/// Returns whether the target places the model nearly whole: 9 of 10 nodes, in few regions.
-bool is_placed_whole(const TargetCounts& counts) {
-  constexpr double kLeastShare = 0.9;
-  constexpr size_t kMostRegions = 4;
-  return counts.npu_share() >= kLeastShare && counts.regions <= kMostRegions;
-}
-
 /// Rules by which the target refuses a result, and "in-parts" if much of it stays on the CPU. Empty without a target,
 /// and if the user allows what it refuses.
 RuleNames refusals_of(const ir::Model& result, const config::Settings& settings) {
@@ -71,7 +65,7 @@ RuleNames refusals_of(const ir::Model& result, const config::Settings& settings)
   if (!judged.ok() || !judged.value()) return rules;
   for (const TargetFinding& finding : judged.value()->findings)
     if (is_refusal(finding.reason.effect)) rules.insert(finding.reason.rule);
-  if (!is_placed_whole(judged.value()->counts)) rules.insert("in-parts");
+  if (!judged.value()->counts.is_whole()) rules.insert("in-parts");
   return rules;
 }
 
@@ -89,13 +83,13 @@ RuleNames refusals_of(const RunState& planned) {
 Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs, const RuleNames& refused) {
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
-  if (!run.is_poor || (rounded && is_enough(rounded->report.after, run.state.settings))) return rounded;
+  if (!run.is_poor) return rounded;
   const FloatRun again{run.loaded, run.source, inputs.expected, run.report.phases};
   Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
   // What a remedy gives may show with compensated weights only.
-  RoundingTrials tried;  // on the float model as it is now
+  WeightTrials tried;  // on the float model as it is now
   const auto keeps = [&](const Trial& trial) {
-    RoundingTrials trials;
+    WeightTrials trials;
     const RescueInputs with{.state = trial.state,
                             .loaded = inputs.loaded,
                             .expected = inputs.expected,
@@ -104,6 +98,7 @@ Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs, cons
                             .before = trial.outputs,
                             .applied = inputs.applied,
                             .next_trial = inputs.next_trial,
+                            .is_placed_alike = {},
                             .tried = &trials};
     const Result<std::optional<Rescued>> found = find_rounding(with);
     const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : trial.outputs;
@@ -123,13 +118,16 @@ Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs, cons
   if (!inputs.applied.empty()) {
     inputs.tried = &tried;
     QQ_TRY(rounded, find_rounding(inputs));
-    if (rounded && is_enough(rounded->report.after, run.state.settings)) return rounded;
   }
+  inputs.is_placed_alike = [&](const RunState& planned) {
+    return std::ranges::includes(refused, refusals_of(planned));
+  };
   return find_formats(inputs, rounded);
 }
 
 /// The search as one phase of the run, which counts its trials.
 Result<std::optional<Rescued>> find_rescue(Run& run, const RescueInputs& inputs, const RuleNames& refused) {
+  const Stopwatch watch;
   run.phase = "rescue";
   run.trials = 0;
   run.most_trials = kMostRoundingTrials;
@@ -138,6 +136,7 @@ Result<std::optional<Rescued>> find_rescue(Run& run, const RescueInputs& inputs,
         float_remedies().size() * kMostRoundingTrials + most_format_trials(run.state.calibrated->graph.order().size());
   Result<std::optional<Rescued>> found = search_rescue(run, inputs, refused);
   run.most_trials = 0;
+  if (found.ok() && found.value()) found.value()->report.seconds = watch.seconds();
   return found;
 }
 
@@ -197,17 +196,26 @@ Result<Judges> make_judges(const Run& run, const ir::Model& body, const compare:
 
 RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) {
   const compare::ExpectedOutputs* hard = judges.hard ? &*judges.hard : nullptr;
-  return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, {}, [&run] {
-            ++run.trials;
-            return run.reports(0, 0);
-          }};
+  const auto next_trial = [&run] {
+    ++run.trials;
+    return run.reports(0, 0);
+  };
+  return {.state = run.state,
+          .loaded = run.loaded.graph,
+          .expected = judges.all,
+          .few = judges.few,
+          .hard = hard,
+          .before = before,
+          .applied = {},
+          .next_trial = next_trial,
+          .is_placed_alike = {}};
 }
 
 /// Fine-tuning rounds weights itself: what is left of a rescue without rounding.
 Rescued without_rounding(Rescued rescued) {
   std::erase(rescued.report.settings, "quarkq.rounding=" + rescued.report.rounding);
   rescued.report.rounding.clear();
-  rescued.remedies.rounding.clear();
+  rescued.remedies.weights.rounding.clear();
   return rescued;
 }
 

@@ -23,6 +23,15 @@ bool may_equalize(const RunState& state, const ir::Graph& /*loaded*/) {
          !rewrite::find_clipped_pairs(state.calibrated->graph, state.selection).empty();
 }
 
+/// Ranges that the user named, or that were measured in earlier runs, are kept.
+bool may_search_ranges(const RunState& state, const ir::Graph& /*loaded*/) {
+  const config::Settings& settings = state.settings;
+  return settings.ranges.calibrate_method == config::CalibrateMethod::kMinMax &&
+         !config::is_users(settings.origin_of("calibrate_method")) &&
+         bits(plan::element_type(settings.formats.activation_type)) <= 8 &&
+         plan::activation_scale_kind(settings) == numeric::ScaleKind::kFloat;
+}
+
 bool may_keep_sigmoid(const RunState& state, const ir::Graph& loaded) {
   return state.settings.npu.convert_sigmoid_to_hard_sigmoid &&
          !config::is_users(state.settings.origin_of("ConvertSigmoidToHardSigmoid")) && has_op(loaded, "Sigmoid");
@@ -37,6 +46,9 @@ bool may_keep_clip(const RunState& state, const ir::Graph& loaded) {
 
 const std::vector<FloatRemedy>& float_remedies() {
   static const std::vector<FloatRemedy> remedies = {
+      {"calibrate_method=ExtendedCalibrationMethod.MinMSE", "ranges of activations have the least squared error",
+       may_search_ranges,
+       [](config::Settings& settings) { settings.ranges.calibrate_method = config::CalibrateMethod::kFloatMinMSE; }},
       {"ReplaceClip6Relu=false", "Clip(0, 6) stays as it is", may_keep_clip,
        [](config::Settings& settings) { settings.preprocessing.replace_clip6_relu = false; }},
       {"quarkq.equalize_clipped=true", "layers with a Clip between them are equalized", may_equalize,
@@ -94,9 +106,13 @@ std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Sele
 
 void apply(const Remedies& remedies, RunState& state) {
   config::Settings& settings = state.settings;
-  if (!remedies.rounding.empty()) {
-    settings.tool.rounding = remedies.rounding;
+  if (!remedies.weights.rounding.empty()) {
+    settings.tool.rounding = remedies.weights.rounding;
     settings.origins["quarkq.rounding"] = config::Origin::kRescue;
+  }
+  if (remedies.weights.searched_scales) {
+    settings.ranges.weight_calibrate_method = config::CalibrateMethod::kFloatMinMSE;
+    settings.origins["WeightCalibrateMethod"] = config::Origin::kRescue;
   }
   if (remedies.channel_scales) {
     settings.formats.per_channel = true;

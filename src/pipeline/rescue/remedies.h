@@ -41,13 +41,22 @@ struct FloatRun {
 Result<std::optional<Trial>> try_remedy(const FloatRemedy& remedy, const RunState& state, const FloatRun& run,
                                         const RunnerOptions& options);
 
+/// How all weights become integers, without another format.
+struct WeightRemedy {
+  std::string rounding;          ///< A value of quarkq.rounding; empty: unchanged.
+  bool searched_scales = false;  ///< Float scales of least squared error (WeightCalibrateMethod).
+
+  bool empty() const { return rounding.empty() && !searched_scales; }
+  auto operator<=>(const WeightRemedy&) const = default;
+};
+
 /// Remedies that leave the float model as calibrated.
 struct Remedies {
-  std::string rounding;             ///< Rounding of weights, a value of quarkq.rounding; empty: unchanged.
+  WeightRemedy weights;
   bool channel_scales = false;      ///< Per-channel weight scales.
   std::set<ir::NodeId> in_16_bits;  ///< Nodes whose input and output activations become 16-bit.
   std::set<ir::NodeId> left_float;
-  bool empty() const { return rounding.empty() && !channel_scales && in_16_bits.empty() && left_float.empty(); }
+  bool empty() const { return weights.empty() && !channel_scales && in_16_bits.empty() && left_float.empty(); }
 };
 
 /// Returns the type of widened activations.
@@ -60,8 +69,8 @@ std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Sele
 /// Applies the remedies to settings and selection. `state` is a result of trial_before_mark().
 void apply(const Remedies& remedies, RunState& state);
 
-/// Result of each way of rounding on one state, by its name.
-using RoundingTrials = std::map<std::string, std::shared_ptr<const Trial>>;
+/// Result of each remedy for weights on one state.
+using WeightTrials = std::map<WeightRemedy, std::shared_ptr<const Trial>>;
 
 // Ranking of the nodes that degrade the outputs most, in far fewer trials than nodes.
 

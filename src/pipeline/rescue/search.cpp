@@ -9,12 +9,11 @@
 #include <memory>
 #include <span>
 
-#include "base/stopwatch.h"
 #include "compare/output_kinds.h"
 #include "config/settings.h"
 #include "ir/graph_analysis.h"
 #include "ir/parts.h"
-#include "pipeline/report/json.h"
+#include "pipeline/rescue/describe.h"
 #include "pipeline/rescue/remedies.h"
 #include "pipeline/run/part_plans.h"
 #include "pipeline/run/trial.h"
@@ -25,8 +24,8 @@ namespace {
 
 using pass::Phase;
 
-/// The outputs are as good as a rescue aims at.
-constexpr double kGoodCosine = 0.99;
+/// The outputs are as good as a rescue aims at, by nodes in 16 bits and by float nodes, which cost more.
+constexpr double kGoodCosine = 0.995, kGoodWithFloat = 0.99;
 /// The same on the samples that the plain result was worst on.
 constexpr double kGoodOnWorst = 0.9;
 /// Better than this is not worth another format.
@@ -37,6 +36,8 @@ constexpr double kWorthwhile = 0.8;
 constexpr double kMuchBetter = 0.5;
 /// Float layers run elsewhere: more multiply-accumulates than this are no longer a quantized model.
 constexpr double kMostFloatMacs = 0.2;
+/// Layers with 16-bit activations take about twice the time: more of them only if fewer are not enough.
+constexpr double kFewWideMacs = 0.2;
 /// Share of the multiply-accumulates that a node costs beside its own: tensors that go to and fro.
 constexpr double kCostOfNode = 0.01;
 
@@ -71,15 +72,11 @@ bool leaves_noise(const Agreement& a, const Agreement& b, double part) {
 /// What the user calls collapsed must not be left so.
 double asked_cosine(const config::Settings& settings) { return settings.tool.min_cosine.value_or(0); }
 
-/// On one line; JSON is what a value of --set may be. Names come from model files and may not be UTF-8.
-std::string flow_text(const Json& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-}
-
-/// What single nodes get, and how the weights of all are rounded while they are looked for.
+/// What single nodes get, and how the weights of all become integers while the nodes are looked for.
 struct Spared {
-  bool in_float = false;  ///< else 16 bits for the activations that they read and write
-  std::string rounding;   ///< empty: as the settings say, which takes less time
+  bool in_float = false;  ///< Otherwise 16 bits for the activations that they read and write.
+  double mac_share = 1;   ///< Upper bound on their share of the multiply-accumulates.
+  WeightRemedy weights;   ///< Empty: as the settings say, which takes less time.
 };
 
 class Rescuer {
@@ -90,80 +87,116 @@ class Rescuer {
   Result<std::optional<Rescued>> find_rounding() {
     after_ = in_.before;
     if (in_.state.settings.tool.rounding) return std::optional<Rescued>();  // as the settings say
-    for (const char* rounding : {"compensated", "compensated_weights"}) {
-      const Remedies remedies{.rounding = rounding, .in_16_bits = {}, .left_float = {}};
-      QQ_TRY(const Agreement found, outputs_rounded(remedies));
-      if (leaves_noise(found, after_, best_.empty() ? kWorthwhile : kMuchBetter)) accept(remedies, found);
-      if (is_enough(found, in_.state.settings)) break;
-    }
+    QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated"}, kWorthwhile));
+    if (may_search_scales())
+      QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated", .searched_scales = true}, kWorthwhile));
+    if (best_.empty() || !is_enough(after_, in_.state.settings))
+      QQ_RETURN_IF_ERROR(try_weights({"compensated_weights", best_.weights.searched_scales},
+                                     best_.empty() ? kWorthwhile : kMuchBetter));
     if (best_.empty()) return std::optional<Rescued>();
     return rescued();
   }
 
   /// The cheapest formats first, the next ones only where outputs stay poor.
   Result<std::optional<Rescued>> find_formats(const std::optional<Rescued>& rounded) {
-    after_ = in_.before;
-    if (!in_.applied.empty()) {  // else the plan of the run itself is the plain one
-      QQ_TRY(const Agreement plain, outputs_with({}));
-      accept({}, plain);
-    }
-    QQ_RETURN_IF_ERROR(try_channel_scales());
+    QQ_TRY(const std::optional<Rescued> start, start_of_formats(rounded));
+    const Agreement reached = start ? start->report.after : in_.before;
+    const WeightRemedy weights = rounded ? rounded->remedies.weights : unproven_weights();
+    const bool was_enough = is_enough(reached, in_.state.settings);
+    if (!was_enough) QQ_RETURN_IF_ERROR(try_channel_scales({}));
     const Remedies common = best_;
-    const std::string rounding = rounded ? rounded->remedies.rounding : std::string();
-    const std::vector<Spared> ways = ways_to_spare(rounded);
-    if (ways.empty()) QQ_RETURN_IF_ERROR(add_rounding(rounding));
+    const std::vector<Spared> ways = was_enough ? cheap_ways(reached) : ways_to_spare(weights);
     for (const Spared& way : ways) {
       if (&way != ways.data() && is_enough(after_, in_.state.settings)) break;
-      spared_ = way;
-      base_ = common;
-      base_.rounding = way.rounding;
-      if (ranked_.empty()) {
-        QQ_TRY(ranked_, ranked_nodes());
-      }
-      QQ_RETURN_IF_ERROR(spare_nodes());
-      QQ_RETURN_IF_ERROR(add_rounding(rounding));
+      QQ_RETURN_IF_ERROR(spare_nodes(way, common));
     }
-    if (rounded && !is_better(after_, rounded->report.after)) return rounded;
-    if (!is_better(after_, in_.before)) return std::optional<Rescued>();
-    return rescued();
+    if (!ways.empty()) QQ_RETURN_IF_ERROR(add_weights(weights));
+    if (!was_enough) QQ_RETURN_IF_ERROR(try_channel_scales(weights));
+    const bool is_kept = is_better(after_, reached) && (!was_enough || is_placed_alike());
+    if (!is_kept && start) return start;
+    return is_kept ? rescued() : std::optional<Rescued>();
   }
 
  private:
-  /// Wider activations do not help where the weights carry the loss, which a gain by other rounding shows: both
-  /// together come next, then float nodes.
-  /// `rounded`: as in find_formats().
-  std::vector<Spared> ways_to_spare(const std::optional<Rescued>& rounded) const {
+  /// What formats are compared with: other weights, or the float model with its remedies.
+  Result<std::optional<Rescued>> start_of_formats(const std::optional<Rescued>& rounded) {
+    after_ = in_.before;
+    if (in_.applied.empty()) return rounded;  // the plan of the run itself is the plain one
+    QQ_TRY(const Agreement plain, outputs_with({}));
+    accept({}, plain);
+    if (rounded) return rounded;
+    return is_better(after_, in_.before) ? rescued() : std::optional<Rescued>();
+  }
+
+  /// What weights get where nothing was gained by it alone: errors of weights can hide what formats gain.
+  WeightRemedy unproven_weights() const {
+    return in_.state.settings.tool.rounding ? WeightRemedy() : WeightRemedy{.rounding = "compensated"};
+  }
+
+  bool is_placed_alike() const { return !in_.is_placed_alike || in_.is_placed_alike(best_trial_->state); }
+
+  bool takes_wide_nodes() const {
     const config::Settings& settings = in_.state.settings;
-    const bool is_wide = bits(plan::element_type(settings.formats.activation_type)) > 8;
-    if (is_wide || is_good(after_)) return {};
-    const bool takes_float = settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers;
-    const bool in_float = !takes_16_bit_activations(settings);
-    if (in_float && !takes_float) return {};
-    std::vector<Spared> ways = {{.in_float = in_float, .rounding = {}}};
-    if (!rounded && settings.tool.rounding) return ways;
-    // Errors of weights can hide what formats gain, so rounding is tried with them even if it was not enough alone.
-    ways.push_back({.in_float = in_float, .rounding = rounded ? rounded->remedies.rounding : "compensated"});
-    // Another format of activations does not help weights that lose much.
-    const bool is_weighty = rounded && leaves_noise(rounded->report.after, in_.before, kMuchBetter);
-    if (is_weighty && !in_float && takes_float) ways.push_back({.in_float = true, .rounding = {}});
+    return bits(plan::element_type(settings.formats.activation_type)) <= 8 && takes_16_bit_activations(settings);
+  }
+
+  /// What brings outputs closer that are enough already.
+  std::vector<Spared> cheap_ways(const Agreement& reached) const {
+    if (is_good(reached) || !takes_wide_nodes()) return {};
+    return {{.in_float = false,
+             .mac_share = std::min(in_.state.settings.tool.max_wide.value_or(1), kFewWideMacs),
+             .weights = {}}};
+  }
+
+  /// Few nodes in 16 bits, then all that it takes, then float nodes. Each with weights as the settings say and, if
+  /// `weights` is another way, with that.
+  std::vector<Spared> ways_to_spare(const WeightRemedy& weights) const {
+    const config::Settings& settings = in_.state.settings;
+    const double asked = settings.tool.max_wide.value_or(1);
+    std::vector<Spared> ways;
+    const auto add = [&](bool in_float, double mac_share) {
+      if (weights.empty() || mac_share < 1) ways.push_back({in_float, std::min(asked, mac_share), {}});
+      if (!weights.empty()) ways.push_back({in_float, std::min(asked, mac_share), weights});
+    };
+    if (takes_wide_nodes()) {
+      add(false, kFewWideMacs);
+      if (asked > kFewWideMacs) add(false, 1);
+    }
+    if (settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers)
+      add(true, kMostFloatMacs);
     return ways;
   }
 
   bool is_good(const Agreement& outputs) const {
-    return outputs.cosine >= std::max(kGoodCosine, asked_cosine(in_.state.settings)) &&
+    const double good = spared_.in_float ? kGoodWithFloat : kGoodCosine;
+    return outputs.cosine >= std::max(good, asked_cosine(in_.state.settings)) &&
            outputs.same_choices >= compare::kGoodChoices;
   }
 
   std::optional<Rescued> rescued() {
     Rescued found{best_, report(), best_trial_};
-    found.report.seconds = watch_.seconds();
     return found;
   }
 
-  Status add_rounding(const std::string& rounding) {
-    if (rounding.empty() || rounding == best_.rounding) return Status();
+  /// Float scales of weights that the user did not choose.
+  bool may_search_scales() const {
+    const config::Settings& settings = in_.state.settings;
+    return plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat && !settings.ranges.weight_calibrate_method;
+  }
+
+  /// Accepts the remedy if it leaves at most this part of the noise.
+  Status try_weights(const WeightRemedy& weights, double part) {
+    const Remedies remedies{.weights = weights, .in_16_bits = {}, .left_float = {}};
+    QQ_TRY(const Agreement found, outputs_with_weights(remedies));
+    if (leaves_noise(found, after_, part)) accept(remedies, found);
+    return Status();
+  }
+
+  /// The best formats with better weights.
+  Status add_weights(const WeightRemedy& weights) {
+    if (weights.empty() || weights == best_.weights) return Status();
     Remedies remedies = best_;
-    remedies.rounding = rounding;
+    remedies.weights = weights;
     QQ_TRY(const Agreement found, outputs_with(remedies));
     if (leaves_noise(found, after_, 1)) accept(remedies, found);
     return Status();
@@ -181,16 +214,16 @@ class Rescuer {
     return last_trial_->outputs;
   }
 
-  /// As outputs_with(), but not a second time for the same state.
-  Result<Agreement> outputs_rounded(const Remedies& remedies) {
+  /// As outputs_with(), but not a second time for the same state. REQUIRES: `remedies` are of weights only.
+  Result<Agreement> outputs_with_weights(const Remedies& remedies) {
     if (in_.tried == nullptr) return outputs_with(remedies);
-    const auto known = in_.tried->find(remedies.rounding);
+    const auto known = in_.tried->find(remedies.weights);
     if (known != in_.tried->end()) {
       last_trial_ = known->second;
       return last_trial_->outputs;
     }
     QQ_TRY(const Agreement found, outputs_with(remedies));
-    in_.tried->emplace(remedies.rounding, last_trial_);
+    in_.tried->emplace(remedies.weights, last_trial_);
     return found;
   }
 
@@ -202,11 +235,15 @@ class Rescuer {
     return worst.cosine >= kGoodOnWorst;
   }
 
-  Status try_channel_scales() {
+  /// The best formats with a scale for each channel of the weights, which get `weights` as well.
+  Status try_channel_scales(const WeightRemedy& weights) {
     const bool is_written = in_.state.model.opset() >= kOpsetOfAxes || writes_contrib_pairs(in_.state.settings);
     if (!takes_channel_scales(in_.state.settings) || in_.state.settings.formats.per_channel || !is_written)
       return Status();
-    const Remedies remedies{.rounding = {}, .channel_scales = true, .in_16_bits = {}, .left_float = {}};
+    if (best_.channel_scales || is_good(after_)) return Status();
+    Remedies remedies = best_;
+    remedies.channel_scales = true;
+    if (!weights.empty()) remedies.weights = weights;
     QQ_TRY(const Agreement found, outputs_with(remedies));
     if (is_better(found, after_)) accept(remedies, found);
     return Status();
@@ -215,7 +252,7 @@ class Rescuer {
   /// By what each node costs alone, with weights rounded to nearest.
   Result<std::vector<NoisyNode>> ranked_nodes() {
     Remedies remedies = base_;
-    remedies.rounding.clear();
+    remedies.weights = {};
     RunState planned = trial_before_mark(in_.state);
     apply(remedies, planned);
     std::vector<PassTime> times;
@@ -237,8 +274,7 @@ class Rescuer {
 
   ir::IslandLimits limits() const {
     const config::ToolBlock& asked = in_.state.settings.tool;
-    return {.most = static_cast<size_t>(asked.max_islands.value_or(0)),
-            .mac_share = asked.max_wide.value_or(spared_.in_float ? kMostFloatMacs : 1)};
+    return {.most = static_cast<size_t>(asked.max_islands.value_or(0)), .mac_share = spared_.mac_share};
   }
 
   /// Growing sets of nodes, each the start of one list.
@@ -293,22 +329,50 @@ class Rescuer {
     return Status();
   }
 
-  /// Twice as many nodes each time, until the outputs are good; then as few as keep them so.
-  Status spare_nodes() {
-    const bool is_limited = limits().mac_share < 1;
-    const Steps steps = affordable(is_limited ? by_gain(ranked_) : ranked_);
+  /// Nodes in the order of their noise; those with a limit by what they remove for their multiply-accumulates.
+  Status spare_nodes(const Spared& way, const Remedies& common) {
+    spared_ = way;
+    base_ = common;
+    base_.weights = way.weights;
+    if (ranked_.empty()) {
+      QQ_TRY(ranked_, ranked_nodes());
+    }
+    return way.mac_share < 1 ? spare_few() : spare_many();
+  }
+
+  /// All that the limit allows. As few of them as keep the outputs good.
+  Status spare_few() {
+    const Steps steps = affordable(by_gain(ranked_));
+    if (steps.size() == 0) return try_noisiest(ranked_);
+    QQ_TRY(const bool is_settled, try_first(steps, steps.size()));
+    return is_settled ? thin_out(steps, 0, steps.size()) : try_noisiest(ranked_);
+  }
+
+  /// Twice as many nodes each time, until the outputs are good. As few of them as keep them so.
+  Status spare_many() {
+    const Steps steps = affordable(ranked_);
     size_t enough = 0, too_few = 0, nearly = 0;
     for (size_t count = 1; enough == 0 && too_few < steps.size(); count *= 2) {
       count = std::min(count, steps.size());
-      const Remedies remedies = with_spared(steps.first(count));
-      QQ_TRY(const Agreement found, outputs_with(remedies));
-      QQ_TRY(const bool is_settled, is_good_throughout(found));
-      if (is_good(found) && nearly == 0) nearly = count;
-      if (is_better(found, after_)) accept(remedies, found);
+      QQ_TRY(const bool is_settled, try_first(steps, count));
+      if (is_good(last_trial_->outputs) && nearly == 0) nearly = count;
       (is_settled ? enough : too_few) = count;
     }
-    if (enough == 0 && nearly > 0) return take_first(steps, nearly);
-    if (is_limited && enough == 0) return try_noisiest(ranked_);
+    if (enough == 0) return nearly > 0 ? take_first(steps, nearly) : Status();
+    return thin_out(steps, too_few, enough);
+  }
+
+  /// Accepts so many nodes if they are better than what was accepted. Returns whether they are good on all samples.
+  Result<bool> try_first(const Steps& steps, size_t count) {
+    const Remedies remedies = with_spared(steps.first(count));
+    QQ_TRY(const Agreement found, outputs_with(remedies));
+    QQ_TRY(const bool is_settled, is_good_throughout(found));
+    if (is_better(found, after_)) accept(remedies, found);
+    return is_settled;
+  }
+
+  /// Accepts the fewest nodes that stay good, within an eighth. REQUIRES: `enough` are good, `too_few` are not.
+  Status thin_out(const Steps& steps, size_t too_few, size_t enough) {
     while (enough > too_few + std::max<size_t>(1, enough / 8)) {
       const size_t count = too_few + (enough - too_few) / 2;
       const Remedies remedies = with_spared(steps.first(count));
@@ -327,60 +391,12 @@ class Rescuer {
     best_trial_ = last_trial_;
   }
 
-  /// Names that settings take, of the nodes as loaded.
-  std::vector<std::string> names_of(const std::set<ir::NodeId>& nodes) const {
-    std::vector<std::string> names;
-    for (const ir::NodeId id : nodes) {
-      for (std::string& name : loaded_names(in_.loaded, graph_.node(id))) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
-      }
-    }
-    return names;
-  }
-
   RescueReport report() const {
-    RescueReport report;
+    RescueReport report = described({best_, in_.applied}, in_.state, in_.loaded);
     report.before = in_.before;
-    for (const FloatRemedy* remedy : in_.applied) report.float_changes.push_back(remedy->setting);
-    report.rounding = best_.rounding;
     report.after = after_;
     report.samples = in_.expected.sample_count();
-    report.channel_scales = best_.channel_scales;
-    report.float_nodes = names_of(best_.left_float);
-    report.unnamed_float_nodes =
-        static_cast<size_t>(std::count_if(best_.left_float.begin(), best_.left_float.end(), [&](ir::NodeId id) {
-          return loaded_names(in_.loaded, graph_.node(id)).empty();
-        }));
-    report.float_macs = ir::mac_share(graph_, best_.left_float);
-    report.macs_in_16_bits = ir::mac_share(graph_, best_.in_16_bits);
-    ir::Islands islands(graph_, {});
-    islands.add(best_.left_float);
-    islands.add(best_.in_16_bits);
-    report.islands = islands.count();
-    for (const ir::ValueId value : widened_tensors(best_, in_.state.selection, graph_))
-      report.tensors_in_16_bits.push_back(graph_.value(value).name);
-    report.settings = report.float_changes;
-    if (!best_.rounding.empty()) report.settings.push_back("quarkq.rounding=" + best_.rounding);
-    if (best_.channel_scales) report.settings.push_back("per_channel=true");
-    if (!report.float_nodes.empty()) report.settings.push_back("nodes_to_exclude=" + excluded_text(report.float_nodes));
-    if (!report.tensors_in_16_bits.empty())
-      report.settings.push_back("TensorQuantOverrides=" + overrides_text(report.tensors_in_16_bits));
     return report;
-  }
-
-  /// With those that the settings name already: the list replaces theirs.
-  std::string excluded_text(const std::vector<std::string>& more) const {
-    std::vector<std::string> names = in_.state.settings.selection.nodes_to_exclude;
-    names.insert(names.end(), more.begin(), more.end());
-    return flow_text(names);
-  }
-
-  std::string overrides_text(const std::vector<std::string>& tensors) const {
-    Json overrides = Json::object();
-    const char* type =
-        wide_type(in_.state.settings) == config::DataType::kUInt16 ? "QuantType.QUInt16" : "QuantType.QInt16";
-    for (const std::string& name : tensors) overrides[name] = Json::array({{{"quant_type", type}}});
-    return flow_text(overrides);
   }
 
   const RescueInputs& in_;
@@ -391,16 +407,15 @@ class Rescuer {
   Remedies base_;  ///< what counts for all tensors
   Remedies best_;  ///< with single nodes; what `after_` was measured with
   std::shared_ptr<const Trial> last_trial_, best_trial_;
-  Stopwatch watch_;
 };
 
 }  // namespace
 
 size_t most_format_trials(size_t nodes) {
-  constexpr size_t kMostWays = 3;  // of ways_to_spare()
+  constexpr size_t kMostWays = 5;  // of ways_to_spare()
   const size_t steps = std::bit_width(nodes);
-  const size_t plain_and_channels = 2, rounded = 1, fallback = 1;
-  return SearchLimits().trials + plain_and_channels + kMostWays * (2 * steps + fallback + rounded);
+  const size_t plain_and_channels = 3, rounded = 1, fallback = 1;
+  return SearchLimits().trials + plain_and_channels + rounded + kMostWays * (2 * steps + fallback);
 }
 
 bool may_rescue(const config::Settings& settings) {
@@ -408,43 +423,6 @@ bool may_rescue(const config::Settings& settings) {
   const ElementType activations = plan::element_type(settings.formats.activation_type);
   return settings.guards() && settings.inserts_qdq() && !settings.tunes() && !settings.algorithms.use_gptq &&
          !settings.algorithms.bias_correction && is_integer(weights) && bits(weights) <= 8 && is_integer(activations);
-}
-
-std::string rescue_text(const RescueReport& report) {
-  const auto where_text = [](const std::vector<std::string>& names, double macs, size_t islands) {
-    constexpr size_t kShown = 3;
-    const std::span<const std::string> first(names.data(), std::min(kShown, names.size()));
-    return cat(join(first, ", "), names.size() > kShown ? ", ..." : "", names.empty() ? "" : "; ",
-               std::round(1000 * macs) / 10, " % of the multiply-accumulates, ", islands,
-               islands == 1 ? " connected part" : " connected parts");
-  };
-  const auto same_by_settings = [](const RescueReport& found) -> std::string {
-    if (found.unnamed_float_nodes > 0)
-      return cat("Settings cannot express the same: ", found.unnamed_float_nodes, " of the float nodes have no name");
-    if (!found.settings_path.empty()) return cat("The same by settings: --config ", found.settings_path);
-    constexpr size_t kReadable = 200;  // characters; a detector's list of nodes has thousands
-    const std::string settings = join(found.settings, "' --set '");
-    if (settings.size() > kReadable)
-      return "The same by settings: rescue.settings in the JSON report (--report FILE.json)";
-    return cat("The same by settings: --set '", settings, "'");
-  };
-  std::vector<std::string> changes;
-  for (const FloatRemedy& remedy : float_remedies()) {
-    if (std::find(report.float_changes.begin(), report.float_changes.end(), remedy.setting) !=
-        report.float_changes.end())
-      changes.emplace_back(remedy.text);
-  }
-  if (!report.rounding.empty()) changes.emplace_back("weights are rounded to minimize the error of their layers");
-  if (report.channel_scales) changes.push_back("weights have a scale per channel");
-  if (!report.tensors_in_16_bits.empty())
-    changes.push_back(cat(report.tensors_in_16_bits.size(), " activations have 16 bits (",
-                          where_text(report.tensors_in_16_bits, report.macs_in_16_bits, report.islands), ")"));
-  if (const size_t count = report.float_nodes.size() + report.unnamed_float_nodes; count > 0)
-    changes.push_back(
-        cat(count, " nodes stay float (", where_text(report.float_nodes, report.float_macs, report.islands), ")"));
-  return cat("cosine ", report.before.cosine, " becomes ", report.after.cosine, " on ", report.samples,
-             " calibration samples: ", join(changes, "; "), ". ", same_by_settings(report),
-             "; --on-collapse warn leaves the plain result");
 }
 
 Result<std::optional<Rescued>> find_rounding(const RescueInputs& inputs) { return Rescuer(inputs).find_rounding(); }

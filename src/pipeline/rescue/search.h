@@ -25,7 +25,9 @@ struct RescueInputs {
   Agreement before;                          ///< Agreement of the plain result with `expected`.
   std::vector<const FloatRemedy*> applied;   ///< Remedies of the float model that the state has.
   std::function<bool()> next_trial;          ///< Called before each trial; returns false to interrupt; may be empty.
-  RoundingTrials* tried = nullptr;           ///< Trials on this state; may be null.
+  /// Returns whether the target places a plan at least as well as the plain result; may be empty.
+  std::function<bool(const RunState& planned)> is_placed_alike;
+  WeightTrials* tried = nullptr;  ///< Trials on this state; may be null.
 };
 
 struct Rescued {
@@ -38,24 +40,22 @@ struct Rescued {
 /// or fine-tuning, which have their own acceptance.
 bool may_rescue(const config::Settings& settings);
 
-/// Searches only other rounding of weights, without changing formats. Returns nullopt unless the outputs become clearly
-/// closer to the float outputs.
+/// Searches only other scales and rounding of weights, without changing formats. Returns nullopt unless the outputs
+/// become clearly closer to the float outputs.
 Result<std::optional<Rescued>> find_rounding(const RescueInputs& inputs);
 
-/// Searches other formats. `rounded` is the result of find_rounding() for the same plan, if any.
+/// Searches other formats. `rounded` is the result of find_rounding() for the same plan, if any. If its outputs are
+/// enough, only a few nodes in 16 bits are tried, and kept if the target places them as well.
 Result<std::optional<Rescued>> find_formats(const RescueInputs& inputs, const std::optional<Rescued>& rounded);
 
 /// Returns the upper bound on the trials of find_formats() for a graph of this size.
 size_t most_format_trials(size_t nodes);
 /// Upper bound on the trials of find_rounding().
-inline constexpr size_t kMostRoundingTrials = 2;
+inline constexpr size_t kMostRoundingTrials = 3;
 
 /// Returns whether the outputs are good enough to keep formats, also by quarkq.min_cosine.
 bool is_enough(const Agreement& outputs, const config::Settings& settings);
 /// Returns whether `a` has clearly less noise than `b`.
 bool is_better(const Agreement& a, const Agreement& b);
-
-/// Returns "cosine 0.07 becomes 0.98 on 4 calibration samples: weights with a scale per channel; ...".
-std::string rescue_text(const RescueReport& report);
 
 }  // namespace quarkq::pipeline

@@ -128,18 +128,18 @@ class CApiCallTest : public ::testing::Test {
  protected:
   CallResult quantize(const char* request) {
     quarkq_call_arguments arguments = arguments_of("quantize", request);
-    arguments.model = {model_.data(), model_.size()};
-    arguments.samples = {4, Zeros::read, &zeros_};
+    arguments.model = {model.data(), model.size()};
+    arguments.samples = {4, Zeros::read, &zeros};
     arguments.callbacks.on_progress = [](void*, const quarkq_progress* progress) {
       return static_cast<int>(std::string(progress->phase) != "write");
     };
-    if (!interrupts_) arguments.callbacks.on_progress = nullptr;
+    if (!interrupts) arguments.callbacks.on_progress = nullptr;
     return CallResult(quarkq_call(&arguments));
   }
 
-  std::string model_ = digits_model();
-  Zeros zeros_{.dims = {1, 1, 8, 8}};
-  bool interrupts_ = false;
+  std::string model = digits_model();
+  Zeros zeros{.dims = {1, 1, 8, 8}};
+  bool interrupts = false;
 };
 
 constexpr const char kRequest[] = R"({"model": "digits", "config": "a8w8", "in_memory": true, "threads": 1})";
@@ -148,7 +148,7 @@ TEST_F(CApiCallTest, QuantizesFromMemoryIntoMemory) {
   const CallResult result = quantize(kRequest);
   ASSERT_EQ(quarkq_exit_code(result.get()), 0) << quarkq_message(result.get());
   EXPECT_GT(quarkq_model(result.get()).size, 1000U);
-  EXPECT_GE(zeros_.reads, 4);
+  EXPECT_GE(zeros.reads, 4);
   EXPECT_NE(std::string(quarkq_report(result.get())).find("\"preset\""), std::string::npos);
 }
 
@@ -160,14 +160,14 @@ TEST_F(CApiCallTest, AWholeModelHasNoTail) {
 }
 
 TEST_F(CApiCallTest, EndsWhenASampleFails) {
-  zeros_.last = 2;
+  zeros.last = 2;
   const CallResult result = quantize(kRequest);
   EXPECT_EQ(quarkq_exit_code(result.get()), 4) << quarkq_message(result.get());
   EXPECT_EQ(quarkq_model(result.get()).size, 0U);
 }
 
 TEST_F(CApiCallTest, EndsWhenProgressSaysSo) {
-  interrupts_ = true;
+  interrupts = true;
   EXPECT_EQ(quarkq_exit_code(quantize(kRequest).get()), 130);
 }
 

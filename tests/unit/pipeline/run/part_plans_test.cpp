@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "pipeline/rescue/describe.h"
 #include "pipeline/rescue/search.h"
 #include "support/legalize_samples.h"
 
@@ -150,7 +151,7 @@ TEST(RescueTest, RemediesChangeSettingsAndSelection) {
     if (made.type == config::DataType::kInt16) widened += graph.value(value).name + " ";
   }
   EXPECT_EQ(widened, "c s y ") << "r has a type of its own, weights stay";
-  apply({.rounding = "compensated", .channel_scales = true, .in_16_bits = {}, .left_float = {}}, trial);
+  apply({.weights = {.rounding = "compensated"}, .channel_scales = true, .in_16_bits = {}, .left_float = {}}, trial);
   EXPECT_FALSE(run.bench.settings.formats.per_channel) << "a trial changed the run";
   EXPECT_TRUE(settings.formats.per_channel);
   EXPECT_EQ(settings.tool.rounding, "compensated");
