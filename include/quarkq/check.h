@@ -86,12 +86,12 @@ struct TargetCounts {
     return possible == 0 ? 0 : static_cast<double>(npu) / static_cast<double>(possible);
   }
 
-  /// Returns whether nearly all runs as one: 9 of 10 nodes or 19 of 20 multiply-accumulates, in at most 4 regions.
-  /// Each further region copies its inputs and outputs between NPU and CPU.
+  /// Returns whether nearly all runs as one: 9 of 10 nodes in at most 4 regions. Each further region copies its inputs
+  /// and outputs between NPU and CPU.
   bool is_whole() const {
-    constexpr double kLeastNodes = 0.9, kLeastMacs = 0.95;
+    constexpr double kLeastShare = 0.9;
     constexpr size_t kMostRegions = 4;
-    return regions <= kMostRegions && (npu_share() >= kLeastNodes || mac_share >= kLeastMacs);
+    return regions <= kMostRegions && npu_share() >= kLeastShare;
   }
 };
 

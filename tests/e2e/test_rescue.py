@@ -189,7 +189,8 @@ def a_higher_cosine_widens_more(case):
         _, more = bench.quantize(config, "more.onnx", "--max-wide", "100%", "--set", "quarkq.min_cosine=0.9995")
         before, after = bench.cosine("usual.onnx"), bench.cosine("more.onnx")
         wide = [len(one["rescue"]["tensors_in_16_bits"]) + len(one["rescue"]["float_nodes"]) for one in (usual, more)]
-        expect(wide[1] > wide[0] and after > before and after >= least, f"{wide} are wider, cosine {before} and {after}")
+        expect(wide[1] > wide[0] or more["rescue"]["float_changes"] != usual["rescue"]["float_changes"], f"{wide} are wider")
+        expect(after > before and after >= least, f"cosine {before} and {after}, {least} expected")
     return f"cosine {before:.4f} with {wide[0]} wider, {after:.4f} with {wide[1]}"
 
 

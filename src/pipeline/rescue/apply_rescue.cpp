@@ -78,9 +78,10 @@ RuleNames refusals_of(const RunState& planned) {
   return refusals_of(written.model, written.settings);
 }
 
-/// What brings the outputs closer: other rounding first, then another float model, then other formats. Another float
-/// model must not be refused by the target for other reasons than `refused`, the reasons for the plain result.
-Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs, const RuleNames& refused) {
+/// Other rounding first, then another float model by the remedies that `is_allowed` names, then other formats. Another
+/// float model must not be refused by the target for other reasons than `refused`, the reasons for the plain result.
+Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const RuleNames& refused,
+                                           bool (*is_allowed)(const FloatRemedy& remedy)) {
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
   if (!run.is_poor) return rounded;
@@ -109,6 +110,7 @@ Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs, cons
     return is_kept;
   };
   for (const FloatRemedy& remedy : float_remedies()) {
+    if (!is_allowed(remedy)) continue;
     QQ_TRY(std::optional<Trial> trial, try_remedy(remedy, run.state, again, run.options()));
     if (!trial || !std::ranges::includes(refused, refusals_of(trial->state)) || !keeps(*trial)) continue;
     run.state = std::move(trial->state);
@@ -125,6 +127,27 @@ Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs, cons
   return find_formats(inputs, rounded);
 }
 
+bool is_settled(const Rescued& rescued, const config::Settings& settings) {
+  return is_enough(rescued.report.after, settings) && rescued.remedies.left_float.empty();
+}
+
+/// What brings the outputs closer. Searched ranges help with the values that are frequent. If the result is still not
+/// enough, or has float nodes, rare values may matter, and the search is repeated without them.
+Result<std::optional<Rescued>> search_rescue(Run& run, const RescueInputs& inputs, const RuleNames& refused) {
+  const RunState start = run.state;
+  QQ_TRY(std::optional<Rescued> found, search_with(run, inputs, refused, [](const FloatRemedy&) { return true; }));
+  const bool has_searched = found && std::ranges::count(found->report.float_changes, kSearchedRanges) > 0;
+  if (!has_searched || is_settled(*found, start.settings)) return found;
+  RunState searched = std::exchange(run.state, start);
+  QQ_TRY(std::optional<Rescued> other, search_with(run, inputs, refused, [](const FloatRemedy& remedy) {
+           return remedy.setting != kSearchedRanges;
+         }));
+  if (other && (is_settled(*other, start.settings) || is_better(other->report.after, found->report.after)))
+    return other;
+  run.state = std::move(searched);
+  return found;
+}
+
 /// The search as one phase of the run, which counts its trials.
 Result<std::optional<Rescued>> find_rescue(Run& run, const RescueInputs& inputs, const RuleNames& refused) {
   const Stopwatch watch;
@@ -132,8 +155,8 @@ Result<std::optional<Rescued>> find_rescue(Run& run, const RescueInputs& inputs,
   run.trials = 0;
   run.most_trials = kMostRoundingTrials;
   if (run.is_poor)
-    run.most_trials +=
-        float_remedies().size() * kMostRoundingTrials + most_format_trials(run.state.calibrated->graph.order().size());
+    run.most_trials += 2 * (float_remedies().size() * kMostRoundingTrials +
+                            most_format_trials(run.state.calibrated->graph.order().size()));
   Result<std::optional<Rescued>> found = search_rescue(run, inputs, refused);
   run.most_trials = 0;
   if (found.ok() && found.value()) found.value()->report.seconds = watch.seconds();
@@ -273,6 +296,7 @@ Status remedy_before_tuning(Run& run, const ir::Model& original) {
   if (!judges.ok()) return Status();  // operators that the executor lacks: fine-tuning says so
   RunState untuned = run.state;
   untuned.settings.algorithms.include_fast_ft = false;
+  untuned.progress = nullptr;  // the rescue is one phase
   QQ_TRY(const Agreement before, judge_plan(untuned, judges.value().all));
   run.is_poor = !is_enough(before, untuned.settings);
   if (!run.is_poor) return Status();
@@ -289,6 +313,7 @@ Status remedy_before_tuning(Run& run, const ir::Model& original) {
   const bool has_changed = rescued && !(rescued->remedies.empty() && rescued->report.float_changes.empty());
   QQ_TRY(RunState planned, plan_again(plain, has_changed ? rescued->remedies : Remedies()));
   planned.settings.algorithms.include_fast_ft = true;
+  planned.progress = run.state.progress;
   run.state = std::move(planned);
   if (has_changed) report_rescue(run, rescued->report);
   run.report.phases.push_back({"rescue", watch.seconds(), has_changed});

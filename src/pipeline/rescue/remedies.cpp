@@ -46,8 +46,7 @@ bool may_keep_clip(const RunState& state, const ir::Graph& loaded) {
 
 const std::vector<FloatRemedy>& float_remedies() {
   static const std::vector<FloatRemedy> remedies = {
-      {"calibrate_method=ExtendedCalibrationMethod.MinMSE", "ranges of activations have the least squared error",
-       may_search_ranges,
+      {kSearchedRanges.data(), "ranges of activations have the least squared error", may_search_ranges,
        [](config::Settings& settings) { settings.ranges.calibrate_method = config::CalibrateMethod::kFloatMinMSE; }},
       {"ReplaceClip6Relu=false", "Clip(0, 6) stays as it is", may_keep_clip,
        [](config::Settings& settings) { settings.preprocessing.replace_clip6_relu = false; }},

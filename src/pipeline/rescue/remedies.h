@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -27,6 +28,8 @@ struct FloatRemedy {
   void (*apply)(config::Settings& settings);
 };
 const std::vector<FloatRemedy>& float_remedies();
+/// The remedy of activation ranges.
+inline constexpr std::string_view kSearchedRanges = "calibrate_method=ExtendedCalibrationMethod.MinMSE";
 
 /// Inputs of a run with another float model, in addition to its settings.
 struct FloatRun {

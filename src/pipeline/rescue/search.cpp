@@ -140,30 +140,30 @@ class Rescuer {
     return bits(plan::element_type(settings.formats.activation_type)) <= 8 && takes_16_bit_activations(settings);
   }
 
+  double few_wide_macs() const { return std::min(in_.state.settings.tool.max_wide.value_or(1), kFewWideMacs); }
+
   /// What brings outputs closer that are enough already.
   std::vector<Spared> cheap_ways(const Agreement& reached) const {
     if (is_good(reached) || !takes_wide_nodes()) return {};
-    return {{.in_float = false,
-             .mac_share = std::min(in_.state.settings.tool.max_wide.value_or(1), kFewWideMacs),
-             .weights = {}}};
+    return {{.in_float = false, .mac_share = few_wide_macs(), .weights = {}}};
   }
 
   /// Few nodes in 16 bits, then all that it takes, then float nodes. Each with weights as the settings say and, if
   /// `weights` is another way, with that.
   std::vector<Spared> ways_to_spare(const WeightRemedy& weights) const {
     const config::Settings& settings = in_.state.settings;
-    const double asked = settings.tool.max_wide.value_or(1);
+    const std::optional<double>& asked = settings.tool.max_wide;
     std::vector<Spared> ways;
     const auto add = [&](bool in_float, double mac_share) {
-      if (weights.empty() || mac_share < 1) ways.push_back({in_float, std::min(asked, mac_share), {}});
-      if (!weights.empty()) ways.push_back({in_float, std::min(asked, mac_share), weights});
+      if (weights.empty() || mac_share < 1) ways.push_back({in_float, mac_share, {}});
+      if (!weights.empty()) ways.push_back({in_float, mac_share, weights});
     };
     if (takes_wide_nodes()) {
-      add(false, kFewWideMacs);
-      if (asked > kFewWideMacs) add(false, 1);
+      add(false, few_wide_macs());
+      if (asked.value_or(1) > kFewWideMacs) add(false, asked.value_or(1));
     }
     if (settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers)
-      add(true, kMostFloatMacs);
+      add(true, asked.value_or(kMostFloatMacs));
     return ways;
   }
 

@@ -154,12 +154,13 @@ class Runner {
   Status run_one(const PassInfo& pass) {
     const Stopwatch watch;
     const size_t before = state_.graph().order().size();
+    const size_t known = state_.diagnostics.all().size();
     QQ_TRY(const Changed changed, run_pass(state_, pass.run));
     const size_t after = state_.graph().order().size();
     times_.push_back({pass.name, watch.seconds(), changed == Changed::kYes, before, after});
     if (changed == Changed::kYes && changes_model(pass))
       QQ_RETURN_IF_ERROR(ir::verify(state_.graph()).context(cat("after pass ", pass.name)));
-    return state_.replan ? plan_again() : Status();
+    return state_.replan ? plan_again(known) : Status();
   }
 
   Status run_all(const PassList& passes) {
@@ -171,10 +172,12 @@ class Runner {
   }
 
   /// Phase mark as a whole and the measuring pass, on the selection as it now is. What phase mark reported the first
-  /// time stands: the pass that requested it names the nodes that are now left in float.
-  Status plan_again() {
+  /// time stands: the pass that requested it names the nodes that are now left in float. Trials start from that
+  /// selection, so they report what the pass found, its findings after the first `known`.
+  Status plan_again(size_t known) {
     state_.replan = false;
     const Diagnostics said = state_.diagnostics;
+    for (size_t i = known; i < said.all().size(); ++i) state_.before_plan.add(said.all()[i]);
     PassList again = chosen_passes(Phase::kMark, state_, options_);
     again.push_back(chosen_passes(Phase::kCalibrate, state_, options_).front());
     state_.plan = {};

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 // x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order, becomes Gelu (ref:rewrites#gelu).
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "ir/quantizing_ops.h"
+#include "onnx_io/infer.h"
+#include "pass/output_guard.h"
 #include "rewrite/driver.h"
 #include "rewrite/fuse_group.h"
 #include "rewrite/passes.h"
@@ -80,6 +85,30 @@ std::optional<GeluGroup> match_other(const Graph& graph, const Node& root) {
   return std::nullopt;
 }
 
+std::optional<GeluGroup> match_gelu(const Graph& graph, const Node& root) {
+  auto halved = match_halved_gelu(graph, root);
+  return halved ? std::move(halved) : match_other(graph, root);
+}
+
+/// Returns whether the model's opset has the operator. If the target asks for it, a model that spells out Gelu is
+/// converted to that opset, unless the onnx library cannot convert it.
+Result<bool> has_opset_of_gelu(pass::FloatContext& context) {
+  if (context.model.opset() >= kFirstGeluOpset) return true;
+  const bool is_wanted = context.settings.legalize.gelu_of_opset_20.value_or(false) &&
+                         !context.settings.preprocessing.convert_opset_version;
+  const Graph& graph = context.graph();
+  if (!is_wanted ||
+      std::ranges::none_of(graph.order(), [&](ir::NodeId id) { return match_gelu(graph, graph.node(id)).has_value(); }))
+    return false;
+  const int64_t found = context.model.opset();
+  Result<ir::Model> raised = pass::convert_opset(context.model, context.environment, kFirstGeluOpset);
+  if (!raised.ok()) return false;
+  context.model = std::move(raised).value();
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(context.model, context.diagnostics));
+  context.diagnostics.add("opset-raised", "", cat("opset ", found, " lacks Gelu, raised to ", kFirstGeluOpset));
+  return true;
+}
+
 }  // namespace
 
 std::optional<GeluGroup> match_halved_gelu(const Graph& graph, const Node& root) {
@@ -92,12 +121,12 @@ std::optional<GeluGroup> match_halved_gelu(const Graph& graph, const Node& root)
 }
 
 Result<Changed> fuse_gelu(pass::FloatContext& context) {
-  if (context.model.opset() < kFirstGeluOpset) return Changed::kNo;
+  QQ_TRY(const bool has_operator, has_opset_of_gelu(context));
+  if (!has_operator) return Changed::kNo;
   const std::string domain = makes_contrib_gelu(context.settings) ? ir::kMicrosoftDomain : "";
   int64_t made = 0;
   const auto rule = [&](const Graph& graph, const Node& root) -> Proposal {
-    const auto halved = match_halved_gelu(graph, root);
-    const auto found = halved ? halved : match_other(graph, root);
+    const auto found = match_gelu(graph, root);
     ir::GraphPatch patch;
     if (found) replace_group(patch, found->group, {"Gelu", domain, cat("Gelu_", made++), {found->x}, {}, {}});
     return std::optional(std::move(patch));

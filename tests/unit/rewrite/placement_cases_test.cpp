@@ -116,6 +116,17 @@ PassCase subtraction() {
           .tolerance = 0};
 }
 
+PassCase gelu_of_an_older_opset() {
+  return {.pass = "fuse-gelu",
+          .name = "OpsetIsRaised",
+          .model =
+              "g (float[2, 8] x) => (float[2, 8] y) <float r = {1.4142135}, float one = {1}, float half = {0.5}> { d = "
+              "Div (x, r) e = Erf (d) a = Add (e, one) m = Mul (x, a) y = Mul (m, half) }",
+          .guards = {{"OtherConstant", "float one = {1}", "float one = {2}"}},
+          .sets = {"legalize.gelu_of_opset_20=true"},
+          .opset = 17};
+}
+
 PassCase views() {
   return {.pass = "views-to-reshape",
           .name = "SqueezeAndUnsqueeze",
@@ -155,7 +166,7 @@ const bool kPlacementCases =
                     transposed("KernelFourPadOne", "strides = [2, 2], pads = [1, 1, 1, 1]", 4),
                     transposed("OutputPadding", "strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]", 3, 2),
                     transposed("OddOutput", "strides = [2, 2], pads = [0, 1, 0, 1]", 3), squeeze_excitation(),
-                    subtraction(), views(), tanh(), large_pad()});
+                    subtraction(), gelu_of_an_older_opset(), views(), tanh(), large_pad()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -254,7 +254,7 @@ const Thread kThreads[] = {
      instance_norm, good_quantized},
     {"attention amid Convs", "x1", "attention-amid-convs", "nothing-placed", "cut-part", amid_attention,
      good_quantized},
-    {"SW#208 transformer in XINT8", "x1", "transformer", "unknown", "quantize-a16w8", attention, plain},
+    {"SW#208 transformer in XINT8", "x1", "transformer", "nothing-placed", "quantize-a16w8", attention, plain},
     {"SW#401 batch 2", "x1", "batch-above-1", "wrong-results", "batch-1", batch_2, plain},
     {"SW#390 PRelu", "vaiml-bf16", "prelu", "wrong-results", "prelu-to-leaky-relu", prelu, leaky_relu},
     {"SW#369 several outputs", "vaiml-bf16", "several-outputs", "wrong-results", "compare-on-device", two_outputs,

@@ -202,15 +202,18 @@ struct OpenRemedy {
 
 TEST(FloatRemediesTest, AreOpenWhereTheyChangeSomethingThatNobodyAskedFor) {
   const char* const clip = "m = Clip (c, zero, six)";
+  const char* const ranges = "calibrate_method=ExtendedCalibrationMethod.MinMSE";
   const OpenRemedy rows[] = {
       {"XINT8", {}, "m = Sigmoid (c)", {"ConvertSigmoidToHardSigmoid=false"}},
       {"XINT8", {"ConvertSigmoidToHardSigmoid=true"}, "m = Sigmoid (c)", {}},
       {"XINT8", {}, "m = Relu (c)", {}},
-      {"A8W8", {}, "m = Sigmoid (c)", {}},
-      {"A8W8", {}, clip, {"quarkq.equalize_clipped=true"}},
-      {"A8W8", {"quarkq.equalize_clipped=false"}, clip, {}},
-      {"A8W8", {"per_channel=true"}, clip, {}},
-      {"A8W8", {}, "k = Sin (c) m = Clip (k, zero, six)", {}},
+      {"A8W8", {}, "m = Sigmoid (c)", {ranges}},
+      {"A16W8", {}, "m = Sigmoid (c)", {}},
+      {"A8W8", {"calibrate_method=CalibrationMethod.MinMax"}, "m = Sigmoid (c)", {}},
+      {"A8W8", {}, clip, {ranges, "quarkq.equalize_clipped=true"}},
+      {"A8W8", {"quarkq.equalize_clipped=false"}, clip, {ranges}},
+      {"A8W8", {"per_channel=true"}, clip, {ranges}},
+      {"A8W8", {}, "k = Sin (c) m = Clip (k, zero, six)", {ranges}},
   };
   for (const OpenRemedy& row : rows) {
     test::PassBench bench(
@@ -231,9 +234,11 @@ TEST(FloatRemediesTest, AreOpenWhereTheyChangeSomethingThatNobodyAskedFor) {
 
 TEST(FloatRemediesTest, EachIsASettingThatHasItsEffect) {
   for (const FloatRemedy& remedy : float_remedies()) {
-    config::Settings applied = test::settings_for("XINT8");
+    const char* preset = std::string_view(remedy.setting).starts_with("calibrate_method") ? "A8W8" : "XINT8";
+    config::Settings applied = test::settings_for(preset);
     remedy.apply(applied);
-    const config::Settings set = test::settings_for("XINT8", {remedy.setting});
+    const config::Settings set = test::settings_for(preset, {remedy.setting});
+    EXPECT_EQ(applied.ranges.calibrate_method, set.ranges.calibrate_method) << remedy.setting;
     EXPECT_EQ(applied.npu.convert_sigmoid_to_hard_sigmoid, set.npu.convert_sigmoid_to_hard_sigmoid) << remedy.setting;
     EXPECT_EQ(applied.preprocessing.replace_clip6_relu, set.preprocessing.replace_clip6_relu) << remedy.setting;
     EXPECT_EQ(applied.tool.equalize_clipped, set.tool.equalize_clipped) << remedy.setting;

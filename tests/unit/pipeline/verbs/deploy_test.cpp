@@ -56,7 +56,8 @@ TEST_F(DeployTest, OptionsAreSortedByTheirPlace) {
       "  - {option: vaiml_config.list, value: v, set: [a, 1.5], grade: C, source: s}\n"
       "  - {option: session.quiet, value: v, set: '1', grade: C, source: s}\n"
       "  - {option: described, value: people only, note: by hand, grade: B, source: a log}\n");
-  EXPECT_EQ(deploy(lab), (std::vector<std::string>{"vitisai_config.json", "provider_options.json", "session.py", "deployment.md"}));
+  EXPECT_EQ(deploy(lab),
+            (std::vector<std::string>{"vitisai_config.json", "provider_options.json", "session.py", "deployment.md"}));
   const json provider = json::parse(read("provider_options.json"));
   EXPECT_EQ(provider.size(), 2u);
   EXPECT_EQ(provider["level"], 3);
@@ -71,7 +72,8 @@ TEST_F(DeployTest, OptionsAreSortedByTheirPlace) {
 }
 
 TEST_F(DeployTest, WithoutOptionsThereIsNoConfiguration) {
-  EXPECT_EQ(deploy(target("  []\n")), (std::vector<std::string>{"provider_options.json", "session.py", "deployment.md"}));
+  EXPECT_EQ(deploy(target("  []\n")),
+            (std::vector<std::string>{"provider_options.json", "session.py", "deployment.md"}));
   EXPECT_EQ(json::parse(read("provider_options.json")), json::object());
   EXPECT_NE(read("deployment.md").find("No options are known for this target."), std::string::npos);
 }
@@ -141,7 +143,12 @@ TEST(DeployabilityTest, SummarizesAReport) {
   EXPECT_EQ(text(yes), cat("deployable on x2: yes, ", placed.counts.npu, " of ", placed.counts.total, " nodes"));
   TargetReport parts = placed;
   parts.counts.regions = 17;
-  EXPECT_TRUE(text(deployability(parts)).ends_with(" nodes in 17 regions"));
+  EXPECT_EQ(text(deployability(parts)), cat("deployable on x2: in parts, ", placed.counts.npu, " of ",
+                                            placed.counts.total, " nodes in 17 regions; the rest runs on the CPU"));
+  parts.counts.regions = 4;
+  EXPECT_EQ(deployability(parts).holds, Holds::kYes);
+  parts.counts.npu = (placed.counts.total - placed.counts.at_edges) * 8 / 10;
+  EXPECT_EQ(deployability(parts).holds, Holds::kInParts);
   parts.counts.npu = 0;
   EXPECT_EQ(deployability(parts).holds, Holds::kUnknown);
   parts.unknown_runs.npu = 0;
