@@ -24,6 +24,15 @@ bool makes_choices(const ir::Model& model, ir::ValueId output) {
   return axis == -1 || axis == *rank - 1;
 }
 
+bool is_picture(const ir::Graph& graph, ir::ValueId output) {
+  constexpr int64_t kMostChannels = 4, kLeastSide = 32;
+  const std::vector<ir::Dim>& dims = graph.value(output).type.dims;
+  if (dims.size() != 4) return false;
+  const auto is_side = [&](size_t axis) { return !dims[axis].known() || dims[axis].size >= kLeastSide; };
+  const auto holds_channels = [&](size_t axis) { return dims[axis].known() && dims[axis].size <= kMostChannels; };
+  return (holds_channels(1) && is_side(2) && is_side(3)) || (holds_channels(3) && is_side(1) && is_side(2));
+}
+
 Choices count_choices(const std::vector<double>& expected, const std::vector<double>& found, int64_t classes) {
   Choices choices;
   const auto width = static_cast<std::ptrdiff_t>(classes);

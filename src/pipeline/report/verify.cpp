@@ -223,13 +223,20 @@ bool is_poor(const Judgement& judgement, const QuantizeReport& report) {
   });
 }
 
-bool may_gain(const Judgement& judgement, const QuantizeReport& report, const config::Settings& settings) {
-  constexpr double kGoodWorst = 0.97, kExact = 0.99999, kNearlyExact = 0.9999;
+bool may_gain(const Judgement& judgement, const QuantizeReport& report, const config::Settings& settings,
+              const ir::Graph& loaded) {
+  constexpr double kGoodMean = 0.99, kGoodWorst = 0.97, kExact = 0.99999, kExactPicture = 0.9999;
+  const bool is_limited = judgement.environment.has_memory_ceiling();  // compensation keeps inputs of layers
+  const auto is_sharp = [&](const OutputAgreement& output) {
+    const ir::ValueId value = loaded.find(output.name);
+    return !is_limited && value.valid() && compare::is_picture(loaded, value);
+  };
   const bool is_coarse = plan::weight_scale_kind(settings) == numeric::ScaleKind::kPowerOfTwo;
   return std::any_of(report.outputs.begin(), report.outputs.end(), [&](const OutputAgreement& output) {
     if (output.near_zero) return false;
+    const double good = is_coarse ? kExact : is_sharp(output) ? kExactPicture : kGoodMean;
     return output.different_not_finite > 0 || !(output.min_cosine >= std::max(kGoodWorst, judgement.collapse)) ||
-           !(output.cosine >= std::max(is_coarse ? kExact : kNearlyExact, judgement.collapse)) ||
+           !(output.cosine >= std::max(good, judgement.collapse)) ||
            (output.minor && !(output.minor->cosine >= kGoodWorst)) ||
            output.same_choices.value_or(1) < compare::kEnoughChoices;
   });

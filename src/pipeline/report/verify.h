@@ -68,8 +68,10 @@ Status check_not_collapsed(const Judgement& judgement, const QuantizeReport& rep
 bool is_poor(const Judgement& judgement, const QuantizeReport& report);
 
 /// Returns whether another attempt is worthwhile: outputs are less close to the float outputs than in most models, or
-/// weights have power-of-two scales, whose rounding errors are so large that most models gain by compensating them.
-bool may_gain(const Judgement& judgement, const QuantizeReport& report, const config::Settings& settings);
+/// are pictures whose errors show, or weights have power-of-two scales, whose rounding errors are so large that most
+/// models gain by compensating them. `loaded` has the outputs of the report.
+bool may_gain(const Judgement& judgement, const QuantizeReport& report, const config::Settings& settings,
+              const ir::Graph& loaded);
 
 // The caller's metric (quarkq/quantize.h) of a result, and its requirement.
 

@@ -27,7 +27,7 @@ bool may_equalize(const RunState& state, const ir::Graph& /*loaded*/) {
 bool may_search_ranges(const RunState& state, const ir::Graph& /*loaded*/) {
   const config::Settings& settings = state.settings;
   return settings.ranges.calibrate_method == config::CalibrateMethod::kMinMax &&
-         !config::is_users(settings.origin_of("calibrate_method")) &&
+         !config::is_users(settings.origin_of("calibrate_method")) && !settings.ranges.save_and_restore &&
          bits(plan::element_type(settings.formats.activation_type)) <= 8 &&
          plan::activation_scale_kind(settings) == numeric::ScaleKind::kFloat;
 }
@@ -69,6 +69,7 @@ Result<std::optional<Trial>> try_remedy(const FloatRemedy& remedy, const RunStat
                .tuning = state.tuning,
                .tail = state.tail,
                .progress = state.progress}};
+  trial.state.diagnostics = trial.state.before_passes = state.before_passes;
   trial.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   remedy.apply(trial.state.settings);
   const std::string_view setting = remedy.setting;

@@ -239,6 +239,7 @@ Status run_passes(RunState& state, PhaseRange range, std::vector<PassTime>& time
   for (auto phase = range.from.value_or(Phase::kSelect); phase <= Phase::kLegalize;
        phase = static_cast<Phase>(static_cast<int>(phase) + 1)) {
     if (range.until && phase >= *range.until) break;
+    if (phase == Phase::kSelect) state.before_passes = state.diagnostics;
     if (phase == Phase::kMark) state.before_plan = state.diagnostics;
     if (phase == Phase::kCalibrate) state.calibrated = std::make_shared<const ir::Model>(state.model);
     const PassList chosen = chosen_passes(phase, state, options);

@@ -23,6 +23,7 @@ struct RunState {
   pass::CalibrationSource source = {};
   std::vector<std::string> channels_last_inputs = {};  ///< Inputs whose samples are transposed (0, 2, 3, 1).
   std::shared_ptr<const ir::Model> calibrated = {};    ///< Float model at the start of phase calibrate; null before.
+  Diagnostics before_passes = {};                      ///< Findings before the first pass, of model and samples.
   Diagnostics before_plan = {};                        ///< Findings before phase mark.
   pass::Measured measured = {};
   pass::Tuning tuning = {};

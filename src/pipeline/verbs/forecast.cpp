@@ -124,7 +124,7 @@ class DryRun {
     forecast.outputs = found.outputs;
     const bool may_rescue_it =
         job_.settings.tool.on_collapse.value_or("rescue") == "rescue" && may_rescue(job_.settings);
-    if (may_rescue_it && may_gain(judgement, found, job_.settings))
+    if (may_rescue_it && may_gain(judgement, found, job_.settings, job_.model.graph))
       forecast.not_included.emplace_back("a rescue, which these outputs would start (--on-collapse)");
     return Status();
   }

@@ -136,7 +136,7 @@ Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
   QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, expected, run.state.model, judgement, results));
   run.report.phases.push_back({"verify", watch.seconds(), false});
   run.is_poor = pipeline::is_poor(judgement, run.report);
-  if (may_rescue && pipeline::may_gain(judgement, run.report, run.state.settings)) {
+  if (may_rescue && pipeline::may_gain(judgement, run.report, run.state.settings, run.loaded.graph)) {
     const bool is_same_data = judgement.data == run.source.samples.get();
     QQ_TRY(const bool is_rescued,
            pipeline::rescue(run, floats.original, is_same_data && expected.ok() ? &expected.value() : nullptr));

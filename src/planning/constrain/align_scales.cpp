@@ -84,6 +84,55 @@ void align_node(pass::PlanContext& context, const ir::Node& node, From from, std
   }
 }
 
+/// The pairs around a node of a rule.
+std::vector<const plan::QuantSlot*> pairs_around(pass::PlanContext& context, const ir::Node& node, From from) {
+  const ir::ValueId reference = from == From::kInput ? node.input(0) : node.output(0);
+  std::vector<const plan::QuantSlot*> pairs;
+  if (const plan::QuantSlot* given = pair_of(context, reference)) pairs.push_back(given);
+  if (pairs.empty()) return pairs;
+  for (const ir::ValueId value : from == From::kInput ? node.outputs : node.inputs) {
+    if (const plan::QuantSlot* slot = pair_of(context, value)) pairs.push_back(slot);
+  }
+  return pairs;
+}
+
+/// Calls `use(node, rule.from)` for each node of an enabled rule, rule by rule.
+template <typename Use>
+void for_aligned_nodes(const pass::PlanContext& context, const Use& use) {
+  for (const AlignRule& rule : align_rules()) {
+    if (!(context.settings.npu.*rule.is_enabled)) continue;
+    for (const ir::NodeId id : context.graph().order()) {
+      const ir::Node& node = context.graph().node(id);
+      if (std::find(rule.ops.begin(), rule.ops.end(), node.op) != rule.ops.end()) use(node, rule.from);
+    }
+  }
+}
+
+/// A tensor that two nodes want to have different scales lets both follow each other without end. The widest scale
+/// holds the values of all, and it only grows, so this ends.
+void align_to_widest(pass::PlanContext& context, std::set<plan::ParamId>& changed) {
+  // Zero points only decide between equal scales, so that one of them is chosen.
+  const auto width_of = [&](plan::ParamId params) {
+    const numeric::QuantParams& one = context.plan.params[params][0];
+    return std::pair(one.scale, one.zero_point);
+  };
+  const auto width = [&](const plan::QuantSlot* slot) { return width_of(slot->stage.params); };
+  for (bool again = true; again;) {
+    again = false;
+    for_aligned_nodes(context, [&](const ir::Node& node, From from) {
+      const std::vector<const plan::QuantSlot*> pairs = pairs_around(context, node, from);
+      if (pairs.empty()) return;
+      const plan::Stage widest = (*std::ranges::max_element(pairs, {}, width))->stage;
+      for (const plan::QuantSlot* slot : pairs) {
+        if (!(width(slot) < width_of(widest.params))) continue;
+        changed.insert(slot->stage.params);
+        copy_parameters(context, widest, slot->stage);
+        again = true;
+      }
+    });
+  }
+}
+
 bool keeps_bias_codes(const config::Settings& settings) { return !settings.quirk(config::Quirk::kReencodeBiases); }
 
 }  // namespace
@@ -93,15 +142,14 @@ Result<Alignment> align(pass::PlanContext& context, const std::function<Status()
   for (bool again = true; again && result.loops < context.settings.npu.max_loop_num;) {
     ++result.loops;
     again = false;
-    for (const AlignRule& rule : align_rules()) {
-      if (!(context.settings.npu.*rule.is_enabled)) continue;
-      for (const ir::NodeId id : context.graph().order()) {
-        const ir::Node& node = context.graph().node(id);
-        if (std::find(rule.ops.begin(), rule.ops.end(), node.op) == rule.ops.end()) continue;
-        align_node(context, node, rule.from, result.changed, again);
-      }
-    }
+    for_aligned_nodes(context,
+                      [&](const ir::Node& node, From from) { align_node(context, node, from, result.changed, again); });
     result.is_settled = !again;
+    QQ_RETURN_IF_ERROR(after_round());
+  }
+  if (!result.is_settled && context.settings.quirk(config::Quirk::kSettleScales)) {
+    align_to_widest(context, result.changed);
+    result.is_settled = true;
     QQ_RETURN_IF_ERROR(after_round());
   }
   return result;

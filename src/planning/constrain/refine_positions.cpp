@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "planning/constrain/refine_positions.h"
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ir/constants.h"
 #include "numeric/encode.h"
@@ -35,6 +39,20 @@ std::string allowed(const PositionMove& move) {
   return move.low == move.high ? cat(move.low) : cat(move.low, " to ", move.high);
 }
 
+/// The nodes that moved positions in the last round, which want different ones.
+std::string last_moved(const ir::Graph& graph, const Refinement& refinement) {
+  constexpr size_t kShown = 4;
+  std::vector<std::string> names;
+  for (const PositionMove& move : refinement.moves) {
+    if (move.loop != refinement.loops) continue;
+    std::string name = cat(graph.node(move.node).op, " ", graph.label(move.node));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  const size_t count = names.size();
+  names.resize(std::min(count, kShown));
+  return cat(join(names, ", "), count > kShown ? cat(" and ", count - kShown, " more") : "");
+}
+
 void report(pass::PlanContext& context, const Refinement& refinement) {
   for (const PositionMove& move : refinement.moves) {
     const bool is_stored = context.graph().value(move.position.value).is_initializer();
@@ -45,9 +63,9 @@ void report(pass::PlanContext& context, const Refinement& refinement) {
             " (the NPU needs ", move.measure, " ", allowed(move), ", found ", move.found, ")"));
   }
   if (!refinement.is_settled) {
-    context.diagnostics.add(
-        "positions-not-settled", "MaxLoopNum",
-        cat("positions did not converge within MaxLoopNum=", refinement.loops, " rounds; NPU limits may be violated"));
+    context.diagnostics.add("positions-not-settled", "MaxLoopNum",
+                            cat("positions did not converge within MaxLoopNum=", refinement.loops,
+                                " rounds; NPU limits may be violated at ", last_moved(context.graph(), refinement)));
   }
 }
 

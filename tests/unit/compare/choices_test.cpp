@@ -50,5 +50,18 @@ TEST(ChoicesTest, TheWorstOutputDecides) {
   EXPECT_EQ(worst_agreement({output(0.9), output(std::nullopt), output(0.7)}).value().same_choices, 0.7);
 }
 
+TEST(PictureTest, HasFewChannelsAndTwoLongSides) {
+  const struct {
+    const char* dims;
+    bool is_picture;
+  } rows[] = {{"1, 3, 224, 224", true}, {"1, 64, 64, 1", true}, {"N, 1, H, W", true},   {"1, 21, 257, 257", false},
+              {"1, 3, 16, 64", false},  {"1, 3, 224", false},   {"1, C, 64, 64", false}};
+  for (const auto& row : rows) {
+    const ir::Model model =
+        test::model_of(cat("g (float[", row.dims, "] x) => (float[", row.dims, "] y) { y = Relu (x) }"));
+    EXPECT_EQ(is_picture(model.graph, model.graph.outputs()[0]), row.is_picture) << row.dims;
+  }
+}
+
 }  // namespace
 }  // namespace quarkq::compare

@@ -72,16 +72,27 @@ TEST(AlignScalesTest, IdleWhenOffOrEqualOrWithoutAPair) {
   EXPECT_EQ(constant.params("b").scale, 0.5f);
 }
 
+/// The Concats want two scales for b; rounds would never end.
+constexpr char kTwoConcats[] =
+    "g (float[2] a, float[2] b) => (float[4] y, float[4] z) "
+    "{ y = Concat <axis = 0> (a, b) z = Concat <axis = 0> (b, b) }";
+
 TEST(AlignScalesTest, StopsAfterMaxLoopNum) {
-  // The Concats want two scales for b; rounds would never end.
-  AlignBench bench(
-      "g (float[2] a, float[2] b) => (float[4] y, float[4] z) "
-      "{ y = Concat <axis = 0> (a, b) z = Concat <axis = 0> (b, b) }",
-      {"AlignConcat"});
+  AlignBench bench(kTwoConcats, {"AlignConcat"}, /*is_compat=*/true);
   bench.set("y", 0.1f);
   bench.set("z", 0.2f);
   EXPECT_TRUE(bench.run(align_scales));
   EXPECT_EQ(bench.diagnostics.all().back().id, "scales-not-settled");
+}
+
+TEST(AlignScalesTest, TheWidestScaleSettlesWhatRoundsDoNot) {
+  AlignBench bench(kTwoConcats, {"AlignConcat"});
+  bench.set("y", 0.1f, 7);
+  bench.set("z", 0.2f, 1);
+  EXPECT_TRUE(bench.run(align_scales));
+  for (const char* name : {"a", "b", "y", "z"}) EXPECT_EQ(bench.params(name), (numeric::QuantParams{0.2f, 1})) << name;
+  EXPECT_NE(bench.diagnostics.all().back().id, "scales-not-settled");
+  EXPECT_FALSE(bench.run(align_scales));
 }
 
 constexpr char kConv[] =
