@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "quarkq/check.h"
 #include "quarkq/quantize.h"
 #include "quarkq/status.h"
 
@@ -162,6 +163,8 @@ struct Forecast {
   double seconds = 0;                     ///< Duration of the run.
   std::vector<std::string> not_included;  ///< Work that may add to the duration: fine-tuning, a rescue.
   std::vector<OutputAgreement> outputs;   ///< Agreement on the tried samples; empty if the outputs were not compared.
+  /// Prediction for the target, without a rescue. Nullopt without a target, and for forecasts of other verbs.
+  std::optional<Deployability> deployable;
   std::vector<Finding> findings;
   double tried_seconds = 0;  ///< Duration of the forecast itself.
 };

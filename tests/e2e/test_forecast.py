@@ -34,7 +34,7 @@ def quantize_does_what_was_forecast(preset):
         before = dry("quantize", *arguments)
         expect_equal(sorted(os.listdir(folder)), ["calib"], "files after the dry run")
         after = json.loads(quarkq("quantize", MODEL, *arguments, "--json", "--on-collapse", "warn").stdout)
-    for key in ("nodes", "operators", "tensors", "output", "preset", "quantizer"):
+    for key in ("nodes", "operators", "tensors", "output", "preset", "quantizer", "deployable"):
         expect_equal(before[key], after[key], key)
     expect_equal(before["samples"], {"total": 40, "tried": 16}, "samples")
     found, wanted = before["bytes"]["output"], after["bytes"]["output"]

@@ -297,6 +297,7 @@ void print_cost(const Forecast& found) {
     print_line(cat("would be   ", found.output_path, ", about ", bytes_text(static_cast<double>(found.output_bytes))));
   print_line(cat("memory     about ", bytes_text(static_cast<double>(found.memory_bytes))));
   print_line(cat("time       about ", significant(found.seconds), " s (", found.samples, " samples)"));
+  if (found.deployable) print_line(text(*found.deployable));
   for (const std::string& text : found.not_included) print_line("not in it  " + text);
 }
 

@@ -225,7 +225,7 @@ bool is_poor(const Judgement& judgement, const QuantizeReport& report) {
 
 bool may_gain(const Judgement& judgement, const QuantizeReport& report, const config::Settings& settings,
               const ir::Graph& loaded) {
-  constexpr double kGoodMean = 0.99, kGoodWorst = 0.97, kExact = 0.99999, kExactPicture = 0.9999;
+  constexpr double kGoodMean = 0.995, kGoodWorst = 0.97, kExact = 0.99999, kExactPicture = 0.9999;
   const bool is_limited = judgement.environment.has_memory_ceiling();  // compensation keeps inputs of layers
   const auto is_sharp = [&](const OutputAgreement& output) {
     const ir::ValueId value = loaded.find(output.name);

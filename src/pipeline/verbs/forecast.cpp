@@ -6,6 +6,7 @@
 
 #include "exec/environment.h"
 #include "onnx_io/save.h"
+#include "pipeline/report/check_target.h"
 #include "pipeline/report/json.h"
 #include "pipeline/report/verify.h"
 #include "pipeline/rescue/search.h"
@@ -95,6 +96,9 @@ class DryRun {
     std::vector<PassTime> times;
     QQ_TRY(ir::Model original, plan_model(source_, state_, pass::Phase::kWrite, times, options));
     QQ_RETURN_IF_ERROR(write_plan(state_, times, options));
+    QQ_TRY(const std::optional<TargetReport> target,
+           judge_target(state_.model, forecast.output_path, state_.settings, state_.diagnostics));
+    if (target) forecast.deployable = deployability(*target);
     const FloatModels floats{original, state_.calibrated ? *state_.calibrated : original};
     const bool is_copy = !has_written(times);
     describe_plan(state_, loaded.graph, floats.calibrated.graph, forecast);
@@ -233,6 +237,7 @@ std::string to_json(const Forecast& forecast) {
   json["memory_bytes"] = forecast.memory_bytes;
   json["seconds"] = forecast.seconds;
   json["not_included"] = forecast.not_included;
+  json["deployable"] = pipeline::deployable_json(forecast.deployable);
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : forecast.outputs) {
     json["outputs"].push_back({{"name", output.name},
