@@ -29,8 +29,8 @@ struct Choices {
 /// are not divisible.
 Choices count_choices(const std::vector<double>& expected, const std::vector<double>& found, int64_t classes);
 
-/// Returns whether the output is a picture or a map of pixels: rank 4, one to four channels in front or behind, and 32
-/// values or more along both other axes. Errors show in each value, which a cosine over all hides.
+/// Returns whether the output is a picture or a map of pixels: rank 4, one to four channels as second or last axis, and
+/// 32 values or more along both other axes. Errors show in each value, which a cosine over all hides.
 bool is_picture(const ir::Graph& graph, ir::ValueId output);
 
 // Outputs with values of two magnitudes, such as boxes in pixels next to scores: the large values dominate every sum

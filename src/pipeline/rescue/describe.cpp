@@ -20,7 +20,7 @@ std::string flow_text(const Json& json) {
 }
 
 /// Names that settings take, of the nodes as loaded.
-std::vector<std::string> names_of(const std::set<ir::NodeId>& nodes, const ir::Graph& graph, const ir::Graph& loaded) {
+std::vector<std::string> loaded_names_of(const std::set<ir::NodeId>& nodes, const ir::Graph& graph, const ir::Graph& loaded) {
   std::vector<std::string> names;
   for (const ir::NodeId id : nodes) {
     for (std::string& name : loaded_names(loaded, graph.node(id))) {
@@ -44,7 +44,7 @@ std::string overrides_text(const std::vector<std::string>& tensors, const config
   return flow_text(overrides);
 }
 
-std::vector<std::string> settings_of(const RescueReport& report, const config::Settings& settings) {
+std::vector<std::string> settings_for(const RescueReport& report, const config::Settings& settings) {
   std::vector<std::string> texts = report.float_changes;
   if (!report.rounding.empty()) texts.push_back("quarkq.rounding=" + report.rounding);
   if (report.searched_scales) texts.emplace_back("WeightCalibrateMethod=ExtendedCalibrationMethod.MinMSE");
@@ -65,7 +65,7 @@ RescueReport described(const AppliedRemedies& applied, const RunState& state, co
   report.rounding = remedies.weights.rounding;
   report.searched_scales = remedies.weights.searched_scales;
   report.channel_scales = remedies.channel_scales;
-  report.float_nodes = names_of(remedies.left_float, graph, loaded);
+  report.float_nodes = loaded_names_of(remedies.left_float, graph, loaded);
   report.unnamed_float_nodes = static_cast<size_t>(std::ranges::count_if(
       remedies.left_float, [&](ir::NodeId id) { return loaded_names(loaded, graph.node(id)).empty(); }));
   report.float_macs = ir::mac_share(graph, remedies.left_float);
@@ -76,7 +76,7 @@ RescueReport described(const AppliedRemedies& applied, const RunState& state, co
   report.islands = islands.count();
   for (const ir::ValueId value : widened_tensors(remedies, state.selection, graph))
     report.tensors_in_16_bits.push_back(graph.value(value).name);
-  report.settings = settings_of(report, state.settings);
+  report.settings = settings_for(report, state.settings);
   return report;
 }
 
