@@ -49,9 +49,11 @@ bool has_half(const ir::Graph& graph) {
          });
 }
 
-/// Inputs of a node that hold what com.amd.quark calls codes: float16 is a format there, not a precision.
+/// Inputs of a node that contain what com.amd.quark calls codes: float16 is a format there, not a precision. BitCast
+/// reads the bits of its input.
 std::span<const size_t> code_inputs(const ir::Node& node) {
-  constexpr static size_t kQuantize[] = {2}, kDequantize[] = {0, 2};
+  constexpr static size_t kQuantize[] = {2}, kDequantize[] = {0, 2}, kBits[] = {0};
+  if (node.is("BitCast")) return kBits;
   if (node.domain.empty() || node.domain == ir::kMicrosoftDomain) return {};
   const ir::QuantizingPart part = ir::quantizing_part(&node);
   if (part == ir::QuantizingPart::kQuantize || node.op == plan::kFakeQuantize) return kQuantize;
@@ -81,6 +83,7 @@ class Promotion {
     const std::vector<ir::NodeId> order = graph_.order();
     for (const ir::NodeId id : order) {
       for (ir::Attribute& attribute : edit_.node(id).attributes) promote(attribute);
+      if (graph_.node(id).is("BitCast")) narrow_input(id);
       if (makes_half(graph_.node(id)) && graph_.node(id).output(0).valid()) widen_output(id);
     }
   }
@@ -137,6 +140,17 @@ class Promotion {
     const ir::ValueId half = edit_.add_value(graph_.value(wide).name + "_as_half");
     edit_.set_output(id, 0, half);
     add_cast(half, wide, kFloatNumber);
+  }
+
+  /// A BitCast reads float16 as it is stored.
+  void narrow_input(ir::NodeId id) {
+    const ir::ValueId input = graph_.node(id).input(0);
+    if (!input.valid() || graph_.value(input).constant || graph_.value(input).type.element != ElementType::kFloat16)
+      return;
+    const ir::ValueId half = edit_.add_value(graph_.value(input).name + "_bits");
+    edit_.set_input(id, 0, half);
+    const ir::NodeId cast = edit_.add_node({"Cast", "", "", {input}, {half}}, id);
+    edit_.node(cast).set("to", kHalfNumber);
   }
 
   void narrow_output(ir::ValueId output) {

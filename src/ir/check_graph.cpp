@@ -247,6 +247,7 @@ constexpr AxisRule kAxisRules[] = {
     {.op = "Flatten", .flat_until = kAlways},
     {.op = "OneHot", .counts_itself = true},
     {.op = "CumSum", .input = 1},
+    {.op = "CumProd", .input = 1},
     {.op = "Squeeze", .attribute = "axes", .input = 1, .is_unique = true},
     {.op = "Unsqueeze", .attribute = "axes", .input = 1, .counts_itself = true, .is_unique = true},
     {.op = "Slice", .attribute = "axes", .input = 3},

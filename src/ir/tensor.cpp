@@ -38,13 +38,13 @@ Result<std::vector<Out>> convert(std::span<const In> values) {
 }
 
 template <typename Out>
-Result<std::vector<Out>> convert_nibbles(const Tensor& tensor) {
+Result<std::vector<Out>> convert_packed(const Tensor& tensor) {
   const auto* packed = reinterpret_cast<const uint8_t*>(tensor.raw());
   std::vector<int8_t> values(static_cast<size_t>(tensor.size()));
-  if (tensor.type() == ElementType::kInt4) {
-    numeric::unpack_int4(packed, 0, tensor.size(), values.data());
+  if (tensor.type() == ElementType::kInt4 || tensor.type() == ElementType::kInt2) {
+    numeric::unpack_integers(packed, 0, tensor.size(), bits(tensor.type()), values.data());
   } else {
-    numeric::unpack_nibbles(packed, 0, tensor.size(), reinterpret_cast<uint8_t*>(values.data()));
+    numeric::unpack_codes(packed, 0, tensor.size(), bits(tensor.type()), reinterpret_cast<uint8_t*>(values.data()));
   }
   return convert<Out>(std::span<const int8_t>(values));
 }
@@ -54,8 +54,10 @@ Result<std::vector<Out>> to_vector(const Tensor& tensor) {
   switch (tensor.type()) {
     case ElementType::kFloat: return convert<Out>(tensor.data<float>());
     case ElementType::kDouble: return convert<Out>(tensor.data<double>());
+    case ElementType::kInt2:
+    case ElementType::kUInt2:
     case ElementType::kInt4:
-    case ElementType::kUInt4: return convert_nibbles<Out>(tensor);
+    case ElementType::kUInt4: return convert_packed<Out>(tensor);
     case ElementType::kInt8: return convert<Out>(tensor.data<int8_t>());
     case ElementType::kBool:
     case ElementType::kUInt8: return convert<Out>(tensor.data<uint8_t>());

@@ -15,7 +15,7 @@ struct Row {
 };
 
 /// Indexed by wire number (onnx.proto, TensorProto.DataType).
-constexpr std::array<Row, 25> kTypes = {{
+constexpr std::array<Row, 29> kTypes = {{
     {"UNDEFINED", 0, Kind::kOther},
     {"FLOAT", 32, Kind::kFloating},
     {"UINT8", 8, Kind::kInteger},
@@ -41,6 +41,10 @@ constexpr std::array<Row, 25> kTypes = {{
     {"INT4", 4, Kind::kInteger},
     {"FLOAT4E2M1", 4, Kind::kFloating},
     {"FLOAT8E8M0", 8, Kind::kFloating},
+    {"UINT2", 2, Kind::kInteger},
+    {"INT2", 2, Kind::kInteger},
+    {"FLOAT6E2M3", 6, Kind::kFloating},
+    {"FLOAT6E3M2", 6, Kind::kFloating},
 }};
 
 const Row& row(ElementType type) {

@@ -37,12 +37,16 @@ enum class ElementType : int32_t {
   kInt4 = 22,
   kFloat4E2M1 = 23,
   kFloat8E8M0 = 24,
+  kUInt2 = 25,
+  kInt2 = 26,
+  kFloat6E2M3 = 27,
+  kFloat6E3M2 = 28,
 };
 
 /// Returns the bits of one element; 0 for strings and undefined.
 int bits(ElementType type);
-/// Returns the bytes of `count` elements in raw data. 4-bit types are packed two per byte; the last byte may be half
-/// used.
+/// Returns the bytes of `count` elements in raw data. Elements below 8 bits are packed from the lowest bit on; the last
+/// byte may be partly used.
 int64_t storage_bytes(ElementType type, int64_t count);
 /// Returns the ONNX spelling, for example "FLOAT16", or "UNDEFINED" for unknown numbers.
 std::string_view name(ElementType type);

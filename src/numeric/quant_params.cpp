@@ -19,6 +19,8 @@ struct Limits {
 };
 constexpr int64_t k2To30 = int64_t{1} << 30, k2To31 = int64_t{1} << 31, k2To32 = int64_t{1} << 32;
 constexpr Limits kLimits[] = {
+    {ElementType::kInt2, {-2, 1}, {-1, 1}, {-1, 1}},
+    {ElementType::kUInt2, {0, 3}, {0, 3}, {0, 1}},
     {ElementType::kInt4, {-8, 7}, {-7, 7}, {-4, 4}},
     {ElementType::kUInt4, {0, 15}, {0, 15}, {0, 7}},
     {ElementType::kInt8, {-128, 127}, {-127, 127}, {-64, 64}},

@@ -16,7 +16,7 @@ struct Format {
   int exponent_bits, fraction_bits, bias;
   uint8_t largest;   ///< code of the largest number, without sign
   uint8_t overflow;  ///< code of what is larger, when it does not saturate
-  uint8_t nan;       ///< code without sign; FLOAT4E2M1 has none and gets -0, as in ml_dtypes
+  uint8_t nan;       ///< code without sign; types below 8 bits have none and get -0, as in ml_dtypes
   bool no_negative_zero;
 
   uint8_t sign_bit() const { return static_cast<uint8_t>(1u << (exponent_bits + fraction_bits)); }
@@ -28,6 +28,8 @@ constexpr Format kFormats[] = {
     {ElementType::kFloat8E5M2, 5, 2, 15, 0x7B, 0x7C, 0x7E, false},
     {ElementType::kFloat8E5M2FnUz, 5, 2, 16, 0x7F, 0x80, 0x80, true},
     {ElementType::kFloat4E2M1, 2, 1, 1, 0x07, 0x07, 0x08, false},
+    {ElementType::kFloat6E2M3, 2, 3, 1, 0x1F, 0x1F, 0x20, false},
+    {ElementType::kFloat6E3M2, 3, 2, 3, 0x1F, 0x1F, 0x20, false},
 };
 constexpr size_t kPowers = std::size(kFormats);  ///< where FLOAT8E8M0 comes in lists of all small floats
 
@@ -152,24 +154,52 @@ void floats_from_small_floats(const uint8_t* codes, float* y, int64_t n, Element
   for (int64_t i = 0; i < n; ++i) y[i] = values[codes[i]];
 }
 
-void pack_nibbles(const uint8_t* codes, uint8_t* packed, int64_t n) {
-  for (int64_t i = 0; i + 1 < n; i += 2) packed[i / 2] = static_cast<uint8_t>((codes[i] & 15) | (codes[i + 1] << 4));
-  if (n % 2 != 0) packed[n / 2] = codes[n - 1] & 15;
+namespace {
+
+template <int kWidth>
+void pack(const uint8_t* codes, uint8_t* packed, int64_t n) {
+  uint32_t waiting = 0;  // bits that fill no byte yet
+  int count = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    waiting |= (codes[i] & ((1u << kWidth) - 1u)) << count;
+    count += kWidth;
+    if (count < 8) continue;
+    *packed++ = static_cast<uint8_t>(waiting);
+    waiting >>= 8;
+    count -= 8;
+  }
+  if (count > 0) *packed = static_cast<uint8_t>(waiting);
 }
 
-void unpack_nibbles(const uint8_t* packed, int64_t first, int64_t n, uint8_t* codes) {
+template <int kWidth>
+void unpack(const uint8_t* packed, int64_t first, int64_t n, uint8_t* codes) {
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t at = first + i;
-    codes[i] = static_cast<uint8_t>((packed[at / 2] >> (at % 2 * 4)) & 15);
+    const int64_t at = (first + i) * kWidth;
+    const int shift = static_cast<int>(at % 8);
+    uint32_t code = static_cast<uint32_t>(packed[at / 8]) >> shift;
+    if (8 % kWidth != 0 && shift + kWidth > 8) code |= static_cast<uint32_t>(packed[at / 8 + 1]) << (8 - shift);
+    codes[i] = static_cast<uint8_t>(code & ((1u << kWidth) - 1u));
   }
 }
 
-void unpack_int4(const uint8_t* packed, int64_t first, int64_t n, int8_t* values) {
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t at = first + i;
-    const int code = (packed[at / 2] >> (at % 2 * 4)) & 15;
-    values[i] = static_cast<int8_t>((code ^ 8) - 8);
-  }
+}  // namespace
+
+void pack_codes(const uint8_t* codes, uint8_t* packed, int64_t n, int width) {
+  if (width == 2) return pack<2>(codes, packed, n);
+  if (width == 6) return pack<6>(codes, packed, n);
+  pack<4>(codes, packed, n);
+}
+
+void unpack_codes(const uint8_t* packed, int64_t first, int64_t n, int width, uint8_t* codes) {
+  if (width == 2) return unpack<2>(packed, first, n, codes);
+  if (width == 6) return unpack<6>(packed, first, n, codes);
+  unpack<4>(packed, first, n, codes);
+}
+
+void unpack_integers(const uint8_t* packed, int64_t first, int64_t n, int width, int8_t* values) {
+  unpack_codes(packed, first, n, width, reinterpret_cast<uint8_t*>(values));
+  const int sign = 1 << (width - 1);
+  for (int64_t i = 0; i < n; ++i) values[i] = static_cast<int8_t>((values[i] ^ sign) - sign);
 }
 
 float float_rounded_to_odd(double x) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Numbers of 8 and 4 bits as defined by ONNX Cast (opset 24): FLOAT8 in its four forms, FLOAT8E8M0, FLOAT4E2M1, INT4
-// and UINT4. Codes here use one byte each. pack_nibbles() and unpack_nibbles() convert to and from the stored form of
-// 4-bit types, two elements per byte, the first in the low half.
+// Numbers of 8 and fewer bits as defined by ONNX Cast (opset 28): FLOAT8 in its four forms, FLOAT8E8M0, FLOAT6 in its
+// two forms, FLOAT4E2M1, and integers of 4 and 2 bits. Codes here use one byte each. pack_codes() and unpack_codes()
+// convert to and from the stored form of types below 8 bits: a stream of bits, the first element in the lowest ones.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace quarkq::numeric {
 
-/// Returns true for FLOAT8*, FLOAT4E2M1 and FLOAT8E8M0.
+/// Returns true for FLOAT8*, FLOAT6*, FLOAT4E2M1 and FLOAT8E8M0.
 bool is_small_float(ElementType type);
-/// Returns whether a type is stored two elements per byte.
-inline bool is_nibble(ElementType type) { return bits(type) == 4; }
+/// Returns whether elements of a type share bytes where they are stored.
+inline bool is_packed(ElementType type) { return bits(type) > 0 && bits(type) < 8; }
 
 /// Rounding of a value between two powers of two; only for FLOAT8E8M0.
 enum class PowerRounding { kUp, kDown, kNearest };
@@ -36,12 +36,14 @@ float float_from_small_float(uint8_t code, ElementType type);
 void small_floats_from_floats(const float* x, uint8_t* codes, int64_t n, const SmallFloatSettings& settings);
 void floats_from_small_floats(const uint8_t* codes, float* y, int64_t n, ElementType type);
 
-/// Packs the low four bits of each byte. If `n` is odd, the high half of the last byte is zero.
-void pack_nibbles(const uint8_t* codes, uint8_t* packed, int64_t n);
-/// Unpacks elements [first, first + n) of a packed array to values 0..15.
-void unpack_nibbles(const uint8_t* packed, int64_t first, int64_t n, uint8_t* codes);
-/// Unpacks elements [first, first + n) of a packed array to signed values -8..7.
-void unpack_int4(const uint8_t* packed, int64_t first, int64_t n, int8_t* values);
+// Packed arrays. REQUIRES (all three): `width`, the bits of an element, is 2, 4 or 6.
+
+/// Packs the low `width` bits of each byte. Unused bits of the last byte are zero.
+void pack_codes(const uint8_t* codes, uint8_t* packed, int64_t n, int width);
+/// Unpacks elements [first, first + n) of a packed array to codes without sign.
+void unpack_codes(const uint8_t* packed, int64_t first, int64_t n, int width, uint8_t* codes);
+/// Unpacks elements [first, first + n) of a packed array of signed integers.
+void unpack_integers(const uint8_t* packed, int64_t first, int64_t n, int width, int8_t* values);
 
 /// Truncates `x` to a float and sets its last bit if anything was lost ("round to odd"). Rounding the result to at most
 /// 22 bits then equals rounding `x` itself.

@@ -95,6 +95,13 @@ int opset_version(const onnx::ModelProto& model, const std::string& domain) {
   return 1;
 }
 
+int64_t default_opset(const onnx::ModelProto& model) {
+  for (const auto& import : model.opset_import()) {
+    if (import.domain().empty() || import.domain() == "ai.onnx") return import.version();
+  }
+  return 1;
+}
+
 /// The inliner fills in the attributes of the call, not the defaults of the schema.
 void add_default_attributes(const onnx::OpSchema& schema, onnx::NodeProto& node) {
   for (const auto& [name, attribute] : schema.attributes()) {
@@ -169,7 +176,9 @@ Status library_check(onnx::ModelProto& model) {
 Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t target) {
   onnx::ModelProto converted;
   QQ_RETURN_IF_ERROR(guarded(Code::kUnsupported, [&] {
-    converted = onnx::version_conversion::ConvertVersion(model, static_cast<int>(target));
+    // ConvertVersion() would infer types first, without guarded_schemas().
+    const onnx::OpSetID from(default_opset(model)), to(target);
+    converted = onnx::version_conversion::DefaultVersionConverter().convert_version(model, from, to);
   }));
   return converted;
 }
@@ -195,19 +204,34 @@ void drop_idle_attributes(onnx::NodeProto& node, int64_t from, int64_t to) {
   }
 }
 
+namespace {
+
+std::string schema_misfit(const onnx::NodeProto& node, const onnx::OpSchema* schema) {
+  if (schema == nullptr || schema->Deprecated()) return "the operator is not defined";
+  const auto outside = [](int count, int least, int most) { return count < least || count > most; };
+  if (outside(node.input_size(), schema->min_input(), schema->max_input()))
+    return cat(node.input_size(), " inputs, allowed: ", schema->min_input(), " to ", schema->max_input());
+  if (outside(node.output_size(), schema->min_output(), schema->max_output()))
+    return cat(node.output_size(), " outputs, allowed: ", schema->min_output(), " to ", schema->max_output());
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (!schema->attributes().contains(attribute.name())) return cat("attribute ", attribute.name(), " is not defined");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string misfit(const onnx::NodeProto& node, int64_t opset) {
+  return schema_misfit(node, schema_of(node.op_type(), opset, ""));
+}
+
 bool means_the_same(const onnx::NodeProto& node, int64_t from, int64_t to) {
   const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
   const onnx::OpSchema* before = schema_of(node.op_type(), from, domain);
   const onnx::OpSchema* after = schema_of(node.op_type(), to, domain);
   if (before == after) return true;
-  if (before == nullptr || after == nullptr || after->Deprecated()) return false;
-  const auto fits = [](int count, int least, int most) { return count >= least && count <= most; };
-  if (!fits(node.input_size(), after->min_input(), after->max_input())) return false;
-  if (!fits(node.output_size(), after->min_output(), after->max_output())) return false;
-  const bool has_unknown = std::ranges::any_of(node.attribute(), [&](const onnx::AttributeProto& attribute) {
-    return !after->attributes().contains(attribute.name());
-  });
-  return !has_unknown && std::ranges::all_of(before->attributes(), [&](const auto& entry) {
+  if (before == nullptr || !schema_misfit(node, after).empty()) return false;
+  return std::ranges::all_of(before->attributes(), [&](const auto& entry) {
     const auto same = after->attributes().find(entry.first);
     return same == after->attributes().end() ||
            same->second.default_value.SerializeAsString() == entry.second.default_value.SerializeAsString();

@@ -43,6 +43,10 @@ void drop_idle_attributes(onnx::NodeProto& node, int64_t from, int64_t to);
 /// operator.
 bool means_the_same(const onnx::NodeProto& node, int64_t from, int64_t to);
 
+/// Returns why operator and opset `opset` of ai.onnx do not accept `node`: the operator is not defined or deprecated,
+/// has no such attribute, or other numbers of inputs or outputs. Returns an empty string if it accepts the node.
+std::string misfit(const onnx::NodeProto& node, int64_t opset);
+
 /// Replaces the only node of the graph by the body that its schema defines for inputs of these types, one per node
 /// input (not set if omitted). Returns false if the schema has no body.
 Result<bool> library_inline_only_node(onnx::ModelProto& model, const std::vector<onnx::TypeProto>& input_types);

@@ -150,6 +150,37 @@ void check(const Guard& guard, onnx::InferenceContext& context) {
   }
 }
 
+bool is_set(onnx::InferenceContext& context, const char* attribute) {
+  const onnx::AttributeProto* found = context.getAttribute(attribute);
+  return found != nullptr && found->i() != 0;
+}
+
+/// Infers the output from the outer dimensions only. The library rejects inner dimensions that differ, also in graphs
+/// that may never run; check_model() rejects them elsewhere.
+void infer_gemm(onnx::InferenceContext& context) {
+  onnx::propagateElemTypeFromInputToOutput(context, 0, 0);
+  if (!onnx::hasNInputShapes(context, 2)) return;
+  const onnx::TensorShapeProto &a = onnx::getInputShape(context, 0), &b = onnx::getInputShape(context, 1);
+  if (a.dim_size() != 2) fail_shape_inference("input 0 has ", a.dim_size(), " dimensions, allowed: 2");
+  if (b.dim_size() != 2) fail_shape_inference("input 1 has ", b.dim_size(), " dimensions, allowed: 2");
+  onnx::updateOutputShape(context, 0,
+                          {a.dim(is_set(context, "transA") ? 1 : 0), b.dim(is_set(context, "transB") ? 0 : 1)});
+}
+
+/// Whether the groups of a ConvTranspose do not divide its channels. The library rejects that, also in graphs that may
+/// never run; check_model() rejects it elsewhere.
+bool has_other_groups(onnx::InferenceContext& context) {
+  if (!onnx::hasInputShape(context, 0)) return false;
+  const onnx::TensorShapeProto& x = onnx::getInputShape(context, 0);
+  const int64_t groups = onnx::getAttribute(context, "group", 1);
+  return groups > 1 && x.dim_size() > 1 && x.dim(1).has_dim_value() && x.dim(1).dim_value() % groups != 0;
+}
+
+void infer_conv_transpose(const onnx::InferenceFunction& inner, onnx::InferenceContext& context) {
+  if (has_other_groups(context)) return onnx::propagateElemTypeFromInputToOutput(context, 0, 0);
+  inner(context);
+}
+
 /// Where an input is a list of numbers that is not stored, the library propagates one unknown dimension for each of
 /// them.
 bool has_endless_input(onnx::DataPropagationContext& context) {
@@ -182,6 +213,14 @@ void bound_propagation(const onnx::OpSchema& original, onnx::OpSchema& made) {
       [is_slice, inner = original.GetDataPropagationFunction()](onnx::DataPropagationContext& context) {
         if (!has_endless_input(context) && !(is_slice && has_endless_step(context))) inner(context);
       });
+}
+
+/// Replaces inference that rejects more than the operator does where it is not run.
+void replace_inference(onnx::OpSchema& schema) {
+  if (schema.Name() == "Gemm") schema.TypeAndShapeInferenceFunction(infer_gemm);
+  if (schema.Name() != "ConvTranspose") return;
+  schema.TypeAndShapeInferenceFunction([inner = schema.GetTypeAndShapeInferenceFunction()](
+                                           onnx::InferenceContext& context) { infer_conv_transpose(inner, context); });
 }
 
 void guard_inference(onnx::OpSchema& schema) {
@@ -228,6 +267,7 @@ class GuardedRegistry : public onnx::ISchemaRegistry {
       bound_propagation(*schema, *made);
       if (std::find(std::begin(kLikeInput), std::end(kLikeInput), op) != std::end(kLikeInput))
         made->TypeAndShapeInferenceFunction(onnx::propagateShapeAndTypeFromFirstInput);
+      replace_inference(*made);
       guard_inference(*made);
     }
     return made.get();

@@ -285,19 +285,39 @@ Status check_versions(const onnx::ModelProto& proto) {
   return Status();
 }
 
-Status take_opsets(onnx::ModelProto& proto, ir::Model& model) {
+/// Fails with kUnsupported if an operator of a model of opset `version`, which is not known yet, does not fit the
+/// newest known opset.
+Status check_newer_opset(const onnx::ModelProto& proto, int64_t version, Diagnostics& findings) {
+  std::string problem;
+  for_each_node(proto.graph().node(), [&](const onnx::NodeProto& node) {
+    if (!problem.empty() || !is_standard(node.domain())) return;
+    const std::string reason = misfit(node, kNewestOpset);
+    if (reason.empty()) return;
+    const bool has_name = !node.name().empty() || node.output_size() == 0;
+    problem = cat("node ", has_name ? node.name() : node.output(0), " (", node.op_type(), "): ", reason);
+  });
+  if (!problem.empty()) {
+    return unsupported("opset ", version, " of ai.onnx, the newest known is ", kNewestOpset,
+                       " and does not fit: ", problem, "; export the model with opset ", kNewestOpset, " or older");
+  }
+  findings.add("opset-newer", "ai.onnx", cat("opset ", version, " was read as ", kNewestOpset));
+  return Status();
+}
+
+Status take_opsets(onnx::ModelProto& proto, ir::Model& model, Diagnostics& findings) {
+  int64_t newer = 0;  // opset of ai.onnx that is not known yet
   for (const onnx::OperatorSetIdProto& entry : proto.opset_import()) {
     const std::string domain = entry.domain() == "ai.onnx" ? "" : entry.domain();
     const std::string shown = domain.empty() ? "ai.onnx" : domain;
     if (entry.version() <= 0) return corrupt_model("opset ", entry.version(), " of ", shown, " does not exist");
-    if (domain.empty() && entry.version() > kNewestOpset) {
-      return unsupported("opset ", entry.version(), " of ai.onnx, the newest known is ", kNewestOpset);
-    }
-    const int64_t known = model.opset(domain);
+    const bool is_newer = domain.empty() && entry.version() > kNewestOpset;
+    const int64_t known = is_newer && newer != 0 ? newer : model.opset(domain);
     if (known != 0 && known != entry.version()) {
       return corrupt_model("two opsets of ", shown, ": ", known, " and ", entry.version());
     }
-    model.set_opset(domain, entry.version());
+    if (is_newer && newer == 0) QQ_RETURN_IF_ERROR(check_newer_opset(proto, entry.version(), findings));
+    if (is_newer) newer = entry.version();
+    model.set_opset(domain, is_newer ? kNewestOpset : entry.version());
   }
   if (proto.opset_import_size() == 0) model.set_opset("", 1);  // the default of IR versions before 3
   proto.clear_opset_import();
@@ -328,7 +348,7 @@ Result<ir::Model> import_model(onnx::ModelProto& proto, const ImportContext& con
   QQ_RETURN_IF_ERROR(check_versions(proto));
   QQ_RETURN_IF_ERROR(expand_functions(proto, context.findings));
   ir::Model model;
-  QQ_RETURN_IF_ERROR(take_opsets(proto, model));
+  QQ_RETURN_IF_ERROR(take_opsets(proto, model, context.findings));
   model.ir_version = proto.ir_version();
   model.producer_name = proto.producer_name();
   model.producer_version = proto.producer_version();

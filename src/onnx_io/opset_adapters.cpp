@@ -84,6 +84,15 @@ class Scope {
     return dims;
   }
 
+  /// Element type of a tensor; nullopt if it is not known.
+  std::optional<ElementType> element(const std::string& name) const {
+    if (const auto stored = constants_.find(name); stored != constants_.end())
+      return element_type_from_wire(stored->second->data_type());
+    const auto found = types_.find(name);
+    if (found == types_.end()) return outer_ == nullptr ? std::nullopt : outer_->element(name);
+    return element_type_from_wire(found->second->tensor_type().elem_type());
+  }
+
  private:
   const Scope* outer_;
   std::unordered_map<std::string, const onnx::TensorProto*> constants_;
@@ -175,15 +184,33 @@ struct Adapter {
   Status (*adapt)(onnx::NodeProto&, const Scope&);
 };
 
+/// Below opset 28 the remainder of real numbers is that of C.
+Status mod_of_integers(onnx::NodeProto& node, const Scope& scope) {
+  const onnx::AttributeProto* fmod = find_attribute(node, "fmod");
+  if (fmod != nullptr && fmod->i() != 0) return Status();
+  const std::optional<ElementType> type = scope.element(node.input(0));
+  if (!type) return unsupported("the type of its input is not known");
+  return is_floating(*type) ? unsupported("fmod = 0 of ", name(*type), " needs opset 28") : Status();
+}
+
 constexpr Adapter kAdapters[] = {
-    {"Hardmax", 13, softmax_of_matrix},      {"LogSoftmax", 13, softmax_of_matrix},
-    {"ReduceL1", 18, axes_to_attribute},     {"ReduceL2", 18, axes_to_attribute},
-    {"ReduceLogSum", 18, axes_to_attribute}, {"ReduceLogSumExp", 18, axes_to_attribute},
-    {"ReduceMax", 18, axes_to_attribute},    {"ReduceMean", 18, axes_to_attribute},
-    {"ReduceMin", 18, axes_to_attribute},    {"ReduceProd", 18, axes_to_attribute},
-    {"ReduceSum", 13, axes_to_attribute},    {"ReduceSumSquare", 18, axes_to_attribute},
-    {"Softmax", 13, softmax_of_matrix},      {"Split", 13, split_to_attribute},
-    {"Split", 18, split_with_equal_parts},   {"Squeeze", 13, axes_to_attribute},
+    {"Hardmax", 13, softmax_of_matrix},
+    {"LogSoftmax", 13, softmax_of_matrix},
+    {"Mod", 28, mod_of_integers},
+    {"ReduceL1", 18, axes_to_attribute},
+    {"ReduceL2", 18, axes_to_attribute},
+    {"ReduceLogSum", 18, axes_to_attribute},
+    {"ReduceLogSumExp", 18, axes_to_attribute},
+    {"ReduceMax", 18, axes_to_attribute},
+    {"ReduceMean", 18, axes_to_attribute},
+    {"ReduceMin", 18, axes_to_attribute},
+    {"ReduceProd", 18, axes_to_attribute},
+    {"ReduceSum", 13, axes_to_attribute},
+    {"ReduceSumSquare", 18, axes_to_attribute},
+    {"Softmax", 13, softmax_of_matrix},
+    {"Split", 13, split_to_attribute},
+    {"Split", 18, split_with_equal_parts},
+    {"Squeeze", 13, axes_to_attribute},
     {"Unsqueeze", 13, axes_to_attribute},
 };
 

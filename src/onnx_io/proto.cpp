@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "numeric/small_floats.h"
 
 namespace quarkq::onnx_io {
 
@@ -121,9 +122,25 @@ Result<ir::Tensor> take_wide(const Field& field, ElementType type, ir::Shape dim
   return tensor;
 }
 
-/// int32_data of types up to 32 bits: one entry an element, two 4-bit elements an entry.
+Result<ir::Tensor> take_6_bits(const google::protobuf::RepeatedField<int32_t>& field, ElementType type,
+                               ir::Shape dims) {
+  const int64_t count = ir::checked_count(dims);
+  if (field.size() != count) return wrong_count(field.size(), count, type);
+  std::vector<uint8_t> codes;
+  for (const int32_t entry : field) {
+    if (entry < 0 || entry > 63) return corrupt_model("holds ", entry, ", which does not fit ", name(type));
+    codes.push_back(static_cast<uint8_t>(entry));
+  }
+  ir::Tensor tensor = ir::Tensor::allocate(type, std::move(dims));
+  numeric::pack_codes(codes.data(), reinterpret_cast<uint8_t*>(tensor.mutable_raw()), count, 6);
+  return tensor;
+}
+
+/// int32_data of types up to 32 bits. Each entry has one element, or the elements of one byte: two of 4 bits, four of 2
+/// bits. An element of 6 bits has an entry of its own.
 Result<ir::Tensor> take_narrow(const google::protobuf::RepeatedField<int32_t>& field, ElementType type,
                                ir::Shape dims) {
+  if (bits(type) == 6) return take_6_bits(field, type, std::move(dims));
   const int64_t count = ir::checked_count(dims);
   const int width = bits(type) < 8 ? 8 : bits(type);
   const int64_t needed = bits(type) < 8 ? storage_bytes(type, count) : count;
@@ -187,7 +204,7 @@ Result<ExternalRef> external_ref(const onnx::TensorProto& proto) {
 Result<ElementType> checked_type(int32_t number) {
   if (number == 0) return corrupt_model("element type is undefined");
   const std::optional<ElementType> type = element_type_from_wire(number);
-  if (!type) return unsupported("element type number ", number, ", known are 1 to 24");
+  if (!type) return unsupported("element type number ", number, ", known are 1 to 28");
   return *type;
 }
 

@@ -29,8 +29,8 @@
 namespace quarkq::onnx_io {
 
 constexpr int64_t kOldestIrVersion = 3;
-constexpr int64_t kNewestIrVersion = 13;
-constexpr int64_t kNewestOpset = 24;  ///< Newest supported opset of ai.onnx.
+constexpr int64_t kNewestIrVersion = 14;
+constexpr int64_t kNewestOpset = 28;  ///< Newest supported opset of ai.onnx.
 constexpr int kMaxGraphDepth = 64;    ///< Upper bound on the nesting of graphs in attributes.
 
 /// Replaces `message` by the serialized message at `data`. Returns false if the bytes are not such a message. REQUIRES:

@@ -74,7 +74,7 @@ ir::Tensor store_as(const std::vector<int32_t>& codes, ElementType type, const i
 ir::Tensor store_nibbles(const std::vector<int32_t>& codes, ElementType type, const ir::Shape& dims) {
   ir::Tensor tensor = ir::Tensor::allocate(type, dims);
   const std::vector<uint8_t> bytes(codes.begin(), codes.end());
-  numeric::pack_nibbles(bytes.data(), reinterpret_cast<uint8_t*>(tensor.mutable_raw()), tensor.size());
+  numeric::pack_codes(bytes.data(), reinterpret_cast<uint8_t*>(tensor.mutable_raw()), tensor.size(), 4);
   return tensor;
 }
 

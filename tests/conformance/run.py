@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the operator test cases of the onnx source archive through quarkq's executor.
+"""Runs the operator test cases of the onnx source archive and package through quarkq's executor.
 
     run.py [--list] [NAME-PART...]
 
@@ -14,6 +14,8 @@ import os
 import subprocess
 import sys
 
+from node_cases import data_folder, make_node_cases
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FOLDERS = ["node", "simple", "pytorch-operator", "pytorch-converted", "light"]  # light holds files, the others folders
@@ -22,10 +24,10 @@ CHUNK = 200
 
 def cases():
     """Case name ("node/test_abs") -> folder, or model file."""
-    data = glob.glob(os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data"))
+    data = data_folder()
     found = {}
     for kind in FOLDERS:
-        for folder in sorted(glob.glob(os.path.join(data[0], kind, "*") if data else "")):
+        for folder in sorted(glob.glob(os.path.join(data, kind, "*"))):
             if os.path.isfile(os.path.join(folder, "model.onnx")) or folder.endswith(".onnx"):
                 found[f"{kind}/{os.path.basename(folder)}"] = folder
     return found
@@ -96,10 +98,11 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("parts", nargs="*")
     args = parser.parse_args()
-    found = cases()
-    if not found:
-        print("FAIL cases: build/deps/onnx/work holds no onnx sources; remove build/deps/onnx and run scripts/setup.sh")
+    problem = make_node_cases()
+    if problem:
+        print(f"FAIL cases: {problem}")
         return 1
+    found = cases()
     if args.parts:
         found = {name: folder for name, folder in found.items() if any(part in name for part in args.parts)}
     results = run_all(args.binary, found)

@@ -9,6 +9,12 @@ OLDEST_OPSET = 7
 CHAIN_OLDEST_OPSET = 13
 
 
+def draw_from(opset):
+    """Draws only models of this opset and newer ones."""
+    global OLDEST_OPSET, CHAIN_OLDEST_OPSET
+    OLDEST_OPSET, CHAIN_OLDEST_OPSET = max(OLDEST_OPSET, opset), max(CHAIN_OLDEST_OPSET, opset)
+
+
 def names():
     return sorted(operators.load_all())
 
@@ -24,8 +30,8 @@ def add_call(b, name):
 def single_call(name, seed):
     """The builder with one call of the operator, of an opset that has it. Newer opsets are likelier."""
     rng = np.random.default_rng(seed)
-    oldest = max(OLDEST_OPSET, min(since for since, _ in operators.load_all()[name]))
     newest = operators.NEWEST.get(name, NEWEST_OPSET)
+    oldest = min(max(OLDEST_OPSET, min(since for since, _ in operators.load_all()[name])), newest)
     likelier = min(max(oldest, CHAIN_OLDEST_OPSET), newest)
     opset = int(rng.integers(oldest, newest + 1)) if rng.random() < 0.5 else int(rng.integers(likelier, newest + 1))
     b = TypedBuilder([seed, 1], opset)

@@ -11,7 +11,7 @@ from harness import QUARKQ, ROOT, expect, expect_equal, temp_folder, test
 
 FETCH = os.path.join(ROOT, "third_party", "fetch_archive.py")
 BUILD = os.path.join(ROOT, "third_party", "onnx", "build.sh")
-NAME = "onnx-1.19.1"
+NAME = "onnx-1.23.2"
 
 
 def settings(folder, **more):

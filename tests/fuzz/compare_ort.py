@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Random valid models through quarkq and ONNX Runtime: compare_ort.py [--models N] [--first NUMBER] [--kinds A,B] [--record FILE] [--keep FOLDER] [--coverage].
+"""Random valid models through quarkq and ONNX Runtime: compare_ort.py [--models N] [--first NUMBER] [--kinds A,B] [--oldest OPSET] [--record FILE] [--keep FOLDER] [--coverage].
 
 A model is drawn from its number, so that a finding can be drawn again (--first NUMBER --models 1 --keep FOLDER). Kinds of models and of
 comparisons are the table KINDS. Each model is run as it is by ONNX Runtime, without its optimizations; a difference is a finding unless a
@@ -17,7 +17,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "python")]
+sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "tests", "conformance"), os.path.join(ROOT, "python")]
 for variable, file in (("QUARKQ_LIBRARY", "libquarkq.so"), ("QUARKQ_ORT_OPS_LIBRARY", "libquarkq_ort_ops.so")):
     os.environ.setdefault(variable, os.path.join(ROOT, "build", "release", file))
 
@@ -30,6 +30,7 @@ import coverage  # noqa: E402
 import differences  # noqa: E402
 import explained  # noqa: E402
 import model_forms  # noqa: E402
+import node_cases  # noqa: E402
 import quarkq  # noqa: E402
 import random_graphs  # noqa: E402
 import random_operators  # noqa: E402
@@ -83,6 +84,12 @@ def session(model):
 def run_session(runner, feeds):
     names = [output.name for output in runner.get_outputs()]
     return dict(zip(names, (np.asarray(array) for array in runner.run(names, feeds))))
+
+
+def as_taken(runner, feeds):
+    """The inputs as a quantized model takes them: settings of targets turn float16 into float32."""
+    wide = {value.name for value in runner.get_inputs() if value.type == "tensor(float)"}
+    return {name: array.astype(np.float32) if name in wide else array for name, array in feeds.items()}
 
 
 def reason_of(error):
@@ -141,18 +148,19 @@ def draw_opset(number):
 
 
 def archive_cases():
-    """Folders of the operator tests that the onnx archive holds: every operator, with and without its optional inputs."""
-    return sorted(glob.glob(os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data/node/*")))
+    """Folders of the operator tests of onnx: every operator, with and without its optional inputs."""
+    problem = node_cases.make_node_cases()
+    if problem:
+        raise NotDrawn(problem)
+    return sorted(glob.glob(os.path.join(node_cases.data_folder(), "node", "*")))
 
 
-WALKED_OPSETS = range(7, 25)
+WALKED_OPSETS = range(7, 29)
 
 
 def draw_case(number):
     """One case of the archive. In the order of the numbers each goes to every opset, through `optimize`, and through every preset."""
     cases = archive_cases()
-    if not cases:
-        raise NotDrawn("the onnx archive is not there")
     folder = cases[number % len(cases)]
     with open(os.path.join(folder, "model.onnx"), "rb") as file:
         proto = onnx.ModelProto.FromString(file.read())
@@ -311,9 +319,11 @@ def compare_quantized(model, preset):
     quantized = quantize(model, preset).model
     if is_checked(model):
         check_written(quantized)
-    wanted = run_session(session(quantized), model.feeds)
+    runner = session(quantized)
+    feeds = as_taken(runner, model.feeds)
+    wanted = run_session(runner, feeds)
     with declining("has no kernel"):
-        found = in_quarkq(quantized, model.feeds)
+        found = in_quarkq(quantized, feeds)
     for name, array in wanted.items():
         if found[name].shape != array.shape or found[name].dtype != array.dtype:
             return differences.first_difference(found, wanted)
@@ -437,11 +447,13 @@ def main():
     parser.add_argument("--models", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--oldest", type=int, default=0, help="oldest opset of calls and chains that are drawn")
     parser.add_argument("--record", default="")
     parser.add_argument("--keep", default="", help="folder for the models and their inputs")
     parser.add_argument("--coverage", action="store_true", help="also print which operators and types are never or seldom compared")
     arguments = parser.parse_args()
     kinds = arguments.kinds.split(",")
+    random_operators.draw_from(arguments.oldest)
     if arguments.keep:
         os.makedirs(arguments.keep, exist_ok=True)
     tally = Tally()

@@ -91,10 +91,9 @@ def mask_of_dropout(node, model, _):
     return min(opset_of(model), getattr(model, "other_opset", 99)) < 12 and len(node.output) > 1
 
 
-@row("Attention with softcap and mask", "the body of the operator in onnx 1.19.1 caps masked scores; the definition was corrected later to mask capped ones",
-     "Attention")
-def capped_mask(node, _, __):
-    return attribute(node, "softcap", 0.0) > 0 and (len(node.input) > 3 or attribute(node, "is_causal", 0) == 1)
+@row("Cast of real numbers to 2 or 4 bits", "ONNX drops the fraction, as for all integers; ONNX Runtime rounds to the nearest one", "Cast", "CastLike")
+def rounded_to_few_bits(node, _, difference):
+    return difference.kind == "values" and difference.worst <= 3 and attribute(node, "to") in (21, 22, 25, 26)
 
 
 @row("QuantizeLinear of float16 at ties", "a quotient of float16 values is rounded to float16 by one program and not by the other: one step", "QuantizeLinear")

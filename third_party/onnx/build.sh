@@ -4,8 +4,8 @@
 # The source archive comes from where pip looks and is checked by its SHA-256 before anything of it is unpacked or run. Does nothing when
 # PREFIX holds the library already.
 set -euo pipefail
-version=1.19.1
-sha256=737524d6eb3907d3499ea459c6f01c5a96278bb3a0f2ff8ae04786fb5d7f1ed5
+version=1.23.2
+sha256=008cb0467b2bbee41448acc7da8b6f4e704624cb0d327a2d5adafc7ce19bc5b8
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 prefix=$(mkdir -p "${1:?usage: build.sh PREFIX}" && cd "$1" && pwd)
 stamp=$prefix/onnx-$version-hardened.done
@@ -27,10 +27,8 @@ flags+=" -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_
 if [ "$(uname -m)" = x86_64 ]; then flags+=" -fcf-protection=full"; fi
 launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-cmake -G Ninja -S "$work/onnx-$version" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="$flags" \
-  -DCMAKE_PROJECT_onnx_INCLUDE="$here/group_sources.cmake" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
-  -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_STANDARD=17 \
-  -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_USE_PROTOBUF_SHARED_LIBS=ON "${launcher[@]}" >"$prefix/build.log" 2>&1 &&
+cmake -G Ninja -S "$here" -B "$work/build" -DONNX_SOURCE="$work/onnx-$version" -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_CXX_FLAGS_RELEASE="$flags" -DCMAKE_INSTALL_PREFIX="$prefix" "${launcher[@]}" >"$prefix/build.log" 2>&1 &&
   cmake --build "$work/build" --target install >>"$prefix/build.log" 2>&1 || {
     tail -n 30 "$prefix/build.log" >&2
     echo "build.sh: building onnx failed; the whole log is $prefix/build.log" >&2

@@ -117,8 +117,45 @@ int64_t needed_opset(const pass::FloatContext& context) {
 
 }  // namespace
 
+namespace {
+
+/// Newest opset whose QuantizeLinear and DequantizeLinear ONNX Runtime (1.32) computes.
+constexpr int64_t kNewestOpsetWithPairs = 27;
+
+/// Converts a model of a newer opset, so that ONNX Runtime runs the result. A model whose operators need that opset is
+/// left as it is.
+Result<Changed> lower_opset(pass::FloatContext& context) {
+  const int64_t found = context.model.opset();
+  Result<ir::Model> lowered = pass::convert_opset(context.model, context.environment, kNewestOpsetWithPairs);
+  if (!lowered.ok()) {
+    context.diagnostics.add(
+        "opset-not-converted", "",
+        cat("ONNX Runtime 1.32 has no Q/DQ operators of opset ", found, ", and the model cannot be ", "converted to ",
+            kNewestOpsetWithPairs, ": ", lowered.status().message()));
+    return Changed::kNo;
+  }
+  lowered.value().path = context.model.path;
+  context.model = std::move(lowered).value();
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(context.model, context.diagnostics));
+  context.diagnostics.add("opset-converted", "",
+                          cat("opset ", found, " becomes ", kNewestOpsetWithPairs,
+                              ": ONNX Runtime 1.32 has no Q/DQ operators of opset ", found));
+  return Changed::kYes;
+}
+
+/// Whether ONNX Runtime has to know the Q/DQ operators that are written.
+bool needs_known_pairs(const config::Settings& settings) {
+  const auto is_newer = [](const std::optional<int64_t>& opset) { return opset && *opset > kNewestOpsetWithPairs; };
+  const bool is_asked_for = is_newer(settings.preprocessing.convert_opset_version) || is_newer(settings.legalize.opset);
+  return !is_asked_for && settings.quirk(config::Quirk::kFitOnnxRuntime) &&
+         (settings.inserts_qdq() || settings.writes_integer_operators());
+}
+
+}  // namespace
+
 Result<Changed> raise_opset(pass::FloatContext& context) {
   const int64_t found = context.model.opset();
+  if (found > kNewestOpsetWithPairs && needs_known_pairs(context.settings)) return lower_opset(context);
   const int64_t needed = needed_opset(context);
   const bool is_for_4_bits = needed == config::kOpsetWith4Bits;
   if (is_for_4_bits) context.model.ir_version = std::max(context.model.ir_version, kIrWith4Bits);

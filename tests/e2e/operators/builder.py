@@ -6,7 +6,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from random_graphs import Builder
 
-NEWEST_OPSET = 24
+NEWEST_OPSET = 28
 FLOATS = [np.float32, np.float32, np.float32, np.float64, np.float16]
 INTEGERS = [np.int64, np.int32, np.int8, np.uint8, np.int16, np.uint16, np.uint32, np.uint64]
 SIGNED = [np.int64, np.int32, np.int8, np.int16]
@@ -177,7 +177,7 @@ class TypedBuilder(Builder):
         outputs = [declared.pop(end, onnx.ValueInfoProto(name=end)) for end in ends]
         graph = helper.make_graph(self.nodes, name, self.infos, outputs, self.initializers, value_info=list(declared.values()))
         opsets = [helper.make_opsetid(domain, version) for domain, version in self.domains.items()]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=13 if self.opset > 23 else 10 if self.opset > 20 else 8)
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=14 if self.opset > 27 else 13 if self.opset > 23 else 10 if self.opset > 20 else 8)
         return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
 
 

@@ -107,8 +107,8 @@ def bitwise(b, op):
 
 @recipe("BitShift", since=11)
 def bit_shift(b, op):
-    dims, dtype = b.dims(), b.pick([np.uint8, np.uint16, np.uint32, np.uint64])
-    b.call(op, [b.operand(dims, dtype, 0, 200), b.operand(b.narrowed(dims), dtype, 0, 7)], direction=b.pick(["LEFT", "RIGHT"]))
+    dims, dtype = b.dims(), b.pick([np.uint8, np.uint16, np.uint32, np.uint64] + (SIGNED if b.opset >= 28 else []))
+    b.call(op, [b.operand(dims, dtype, -100, 200), b.operand(b.narrowed(dims), dtype, 0, 7)], direction=b.pick(["LEFT", "RIGHT"]))
 
 
 @recipe("Add", "Sub", "Mul", "Div")
@@ -136,7 +136,7 @@ def modulo(b, op):
     dims, dtype = b.dims(), b.pick(NUMBERS)
     is_float = np.dtype(dtype).kind == "f"
     divisor = b.operand(b.narrowed(dims), dtype, 1, 5)
-    b.call(op, [b.operand(dims, dtype, -11, 11), divisor], fmod=1 if is_float else b.pick([None, 0, 1]))
+    b.call(op, [b.operand(dims, dtype, -11, 11), divisor], fmod=1 if is_float and b.opset < 28 else b.pick([None, 0, 1]))
 
 
 @recipe("Max", "Min", "Mean", "Sum")
@@ -184,6 +184,27 @@ def cast_narrow(b, op):
     types = [10, 16] + ([17, 18, 19, 20] if b.opset >= 19 else [])
     narrow = b.call(op, [b.operand(b.dims(), np.float32, -500, 500)], to=b.pick(types), saturate=b.pick([None, 0, 1]) if b.opset >= 19 else None)
     b.call(op, [narrow], to=1)
+
+
+@recipe("Cast", since=25)
+def cast_to_few_bits(b, op):
+    """Through 2, 4 or 6 bits and back."""
+    types = [21, 22, 25, 26] + ([23, 27, 28] if b.opset >= 28 else [])
+    narrow = b.call(op, [b.operand(b.dims(), np.float32, 0, 3)], to=b.pick(types))
+    b.call(op, [narrow], to=1)
+
+
+@recipe("BitCast", since=26)
+def cast_bits(b, op):
+    sizes = [[np.float32, np.int32, np.uint32], [np.float64, np.int64, np.uint64], [np.float16, np.int16, np.uint16], [np.int8, np.uint8]]
+    same = b.integer(0, len(sizes) - 1)
+    b.call(op, [b.operand(b.dims(), b.pick(sizes[same]))], to=onnx_type(b.pick(sizes[same])))
+
+
+@recipe("SwiGLU", since=28)
+def gated(b, op):
+    dims, dtype = b.dims(), b.pick(FLOATS)
+    b.call(op, [b.operand(dims, dtype), b.operand(dims, dtype)], alpha=b.pick([None, 1.702]))
 
 
 @recipe("CastLike", since=15)

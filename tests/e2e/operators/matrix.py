@@ -104,4 +104,25 @@ def attention(b, op):
     causal = b.pick([None, 0, 1])
     if b.chance(0.4):
         inputs.append(b.operand([queries, keys]))
-    b.call(op, inputs, is_causal=causal, softcap=b.pick([None, 2.0]), scale=b.pick([None, 0.3]))
+    window = {name: b.pick([None, -1, 0, 2]) for name in ("left_window_size", "right_window_size")} if b.opset >= 25 else {}
+    b.call(op, inputs, is_causal=causal, softcap=b.pick([None, 2.0]), scale=b.pick([None, 0.3]), **window)
+
+
+@recipe("CausalConvWithState", since=27)
+def causal_conv(b, op):
+    batch, channels, length, taps = b.integer(1, 2), b.integer(1, 5), b.integer(1, 6), b.integer(1, 4)
+    inputs = [b.operand([batch, channels, length]), b.operand([channels, 1, taps])]
+    inputs.append(b.operand([channels]) if b.chance(0.5) else "")
+    inputs.append(b.operand([batch, channels, taps - 1]) if b.chance(0.5) else "")
+    b.call(op, inputs, 2, activation=b.pick([None, "none", "silu", "swish"]))
+
+
+@recipe("LinearAttention", since=27)
+def linear_attention(b, op):
+    batch, steps, heads, group, size, width = (b.integer(1, 2), b.integer(1, 4), b.integer(1, 2), b.integer(1, 2), b.integer(1, 4), b.integer(1, 4))
+    rule = b.pick(["linear", "gated", "delta", "gated_delta"])
+    inputs = [b.operand([batch, steps, heads * group * size]), b.operand([batch, steps, heads * size]), b.operand([batch, steps, heads * width])]
+    inputs.append(b.operand([batch, heads, size, width]) if b.chance(0.5) else "")
+    inputs.append(b.operand([batch, steps, heads * b.pick([1, size])], low=-2, high=0) if "gated" in rule else "")
+    inputs.append(b.operand([batch, steps, b.pick([1, heads])], low=0, high=1) if "delta" in rule else "")
+    b.call(op, inputs, 2, q_num_heads=heads * group, kv_num_heads=heads, update_rule=rule, scale=b.pick([None, 0.5]))

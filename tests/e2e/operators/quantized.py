@@ -66,12 +66,12 @@ def dequantize(b, op):
 
 @recipe("QuantizeLinear", "DequantizeLinear", since=21)
 def narrow_pair(b, _):
-    """To 4 bits or 8-bit floats and back."""
+    """To 4 or 2 bits or 8-bit floats and back."""
     dims = b.dims(least=1, empty=0)
     shape, attributes = forms(b, dims)
     attributes.pop("block_size", None) if not shape else None
     factor = scale(b, shape)
-    codes = b.call("QuantizeLinear", [b.operand(dims), factor], output_dtype=b.pick([17, 18, 19, 20, 21, 22]), **attributes)
+    codes = b.call("QuantizeLinear", [b.operand(dims), factor], output_dtype=b.pick([17, 18, 19, 20, 21, 22] + ([25, 26] if b.opset >= 25 else [])), **attributes)
     b.call("DequantizeLinear", [codes, factor], **attributes)
 
 

@@ -41,6 +41,7 @@ def extreme(b, op):
            select_last_index=b.pick([None, 0, 1]) if b.opset >= 12 else None)
 
 
+@recipe("CumProd", since=26)
 @recipe("CumSum", since=11)
 def running_sum(b, op):
     dims = b.dims(least=1)

@@ -171,7 +171,7 @@ def filled(b, op):
 
 @recipe("Range", since=11)
 def numbers_in_a_row(b, op):
-    dtype = b.pick([np.float32, np.float64, np.int32, np.int64])
+    dtype = b.pick([np.float32, np.float64, np.int32, np.int64] + ([np.float16] if b.opset >= 27 else []))
     start, step = b.integer(-3, 3), b.pick([1, 2, -1, -2])
     b.call(op, [b.stored(np.asarray(value, dtype)) for value in (start, start + step * b.integer(0, 6) + b.integer(0, 1), step)])
 
@@ -187,7 +187,7 @@ def depth_to_space(b, op):
 def space_to_depth(b, op):
     size = b.integer(1, 3)
     dims = [b.integer(1, 2), b.integer(1, 4), size * b.integer(1, 3), size * b.integer(1, 3)]
-    b.call(op, [b.operand(dims, b.pick([np.float32, np.float64]))], blocksize=size)
+    b.call(op, [b.operand(dims, b.pick([np.float32, np.float64]))], blocksize=size, mode=b.pick([None, "DCR", "CRD"]) if b.opset >= 28 else None)
 
 
 @recipe("CenterCropPad", since=18)

@@ -36,6 +36,17 @@ TEST(BitwiseTest, ShiftsDropWhatLeaves) {
   expect_op(shift("LEFT"), {of<uint64_t>({2}, {1, 1}), of<uint64_t>({2}, {40, 64})}, {2}, {1099511627776.0, 0});
 }
 
+TEST(BitwiseTest, SignedShiftsKeepTheSign) {
+  const auto call = [](const char* direction) {
+    return OpCall{"BitShift", "", 28, {attribute("direction", std::string(direction))}};
+  };
+  const ir::Tensor x = of<int8_t>({6}, {-128, -3, 64, -1, 5, -5});
+  const ir::Tensor by = of<int8_t>({6}, {1, 1, 1, 8, 9, -1});
+  expect_op(call("RIGHT"), {x, by}, {6}, {-64, -2, 32, -1, 0, -1});
+  expect_op(call("LEFT"), {x, by}, {6}, {0, -6, -128, 0, 0, 0});
+  expect_op(call("RIGHT"), {of<int64_t>({2}, {-9, -9}), of<int64_t>({2}, {1, 64})}, {2}, {-5, -1});
+}
+
 TEST(BitwiseTest, RejectsOtherTypes) {
   const ir::Tensor x = floats({1}, {1});
   expect_error({"BitwiseAnd", "", 18}, {x, x}, "integers");

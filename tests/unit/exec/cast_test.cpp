@@ -7,9 +7,9 @@ namespace {
 
 std::vector<ir::Attribute> to(ElementType type) { return {attribute("to", static_cast<int64_t>(type))}; }
 
-constexpr ElementType kSmall[] = {
-    ElementType::kFloat8E4M3Fn, ElementType::kFloat8E4M3FnUz, ElementType::kFloat8E5M2, ElementType::kFloat8E5M2FnUz,
-    ElementType::kFloat4E2M1,   ElementType::kUInt4,          ElementType::kInt4};
+constexpr ElementType kSmall[] = {ElementType::kFloat8E4M3Fn,   ElementType::kFloat8E4M3FnUz, ElementType::kFloat8E5M2,
+                                  ElementType::kFloat8E5M2FnUz, ElementType::kFloat4E2M1,     ElementType::kUInt4,
+                                  ElementType::kInt4,           ElementType::kFloat6E2M3,     ElementType::kFloat6E3M2};
 constexpr ElementType kWide[] = {ElementType::kFloat,    ElementType::kDouble, ElementType::kFloat16,
                                  ElementType::kBFloat16, ElementType::kInt8,   ElementType::kUInt8,
                                  ElementType::kInt16,    ElementType::kUInt16, ElementType::kInt32,
@@ -40,6 +40,36 @@ TEST(CastTest, NegativeAndWrappingIntegers) {
   expect_small({"Cast", "", 24, to(ElementType::kInt4)}, {ints({200, -1})}, ElementType::kInt4, {-8, -1});
   expect_op({"Cast", "", 24, to(ElementType::kInt16)}, {encoded(ElementType::kInt4, {3}, {-8, -1, 7})}, {3},
             {-8, -1, 7});
+}
+
+TEST(CastTest, IntegersOfTwoBits) {
+  const ir::Tensor x = floats({5}, {-2, -1, 0, 1, 3});
+  expect_small({"Cast", "", 25, to(ElementType::kInt2)}, {x}, ElementType::kInt2, {-2, -1, 0, 1, -1});
+  expect_small({"Cast", "", 25, to(ElementType::kUInt2)}, {x}, ElementType::kUInt2, {2, 3, 0, 1, 3});
+  const ir::Tensor stored = encoded(ElementType::kInt2, {5}, {-2, -1, 0, 1, 1});
+  expect_op({"Cast", "", 25, to(ElementType::kInt8)}, {stored}, {5}, {-2, -1, 0, 1, 1});
+  expect_op({"Cast", "", 25, to(ElementType::kFloat16)}, {encoded(ElementType::kUInt2, {3}, {3, 0, 2})}, {3},
+            {3, 0, 2});
+  expect_small({"Cast", "", 25, to(ElementType::kUInt4)}, {stored}, ElementType::kUInt4, {14, 15, 0, 1, 1});
+}
+
+TEST(CastTest, FloatsOfSixBitsSaturate) {
+  const ir::Tensor x = floats({5}, {INFINITY, -1e9f, 0.0625f, 1.0625f, -0.0f});
+  expect_small({"Cast", "", 28, to(ElementType::kFloat6E2M3)}, {x}, ElementType::kFloat6E2M3, {7.5, -7.5, 0, 1, 0});
+  expect_small({"Cast", "", 28, to(ElementType::kFloat6E3M2)}, {x}, ElementType::kFloat6E3M2, {28, -28, 0.0625, 1, 0});
+}
+
+TEST(CastTest, BitsKeepTheirPattern) {
+  const ir::Tensor x = floats({2, 1, 2}, {1, -2, 0, 0.5f});
+  expect_op({"BitCast", "", 26, to(ElementType::kInt32)}, {x}, {2, 1, 2}, {0x3F800000, -0x40000000, 0, 0x3F000000});
+  expect_small({"BitCast", "", 26, to(ElementType::kUInt2)}, {encoded(ElementType::kInt2, {3}, {-1, 1, -2})},
+               ElementType::kUInt2, {3, 1, 2});
+  expect_op({"BitCast", "", 26, to(ElementType::kUInt8)}, {bools({2}, {1, 0})}, {2}, {1, 0});
+  expect_error({"BitCast", "", 26, to(ElementType::kInt64)}, {x},
+               "casts the bits of FLOAT to INT64, allowed: types of the same width");
+  expect_error({"BitCast", "", 26, {attribute("to", int64_t{99})}}, {x},
+               "attribute to is 99, which is not an element type");
+  expect_error({"BitCast", "", 26}, {x}, "attribute to is missing");
 }
 
 TEST(CastTest, SaturatesUnlessToldNotTo) {
@@ -81,11 +111,14 @@ TEST(CastTest, DoublesAreRoundedOnce) {
   expect_small({"Cast", "", 19, to(ElementType::kFloat8E4M3Fn)}, {x}, ElementType::kFloat8E4M3Fn, {1.125});
 }
 
-TEST(CastTest, FourBitResultsComeInOnnxOrder) {
-  std::vector<float> numbers;
-  for (int i = 0; i < 2 * 3 * 5; ++i) numbers.push_back(static_cast<float>(i % 16));
-  expect_small({"Cast", "", 24, to(ElementType::kUInt4)}, {floats({2, 3, 5}, numbers)}, ElementType::kUInt4,
-               {numbers.begin(), numbers.end()});
+TEST(CastTest, PackedResultsAreInOnnxOrder) {
+  for (const ElementType type : {ElementType::kUInt4, ElementType::kUInt2, ElementType::kFloat6E3M2}) {
+    std::vector<float> numbers;
+    for (int i = 0; i < 2 * 3 * 5; ++i) numbers.push_back(static_cast<float>(i % (1 << std::min(bits(type), 4))));
+    if (type == ElementType::kFloat6E3M2)
+      for (float& number : numbers) number = std::min(number, 8.0f);
+    expect_small({"Cast", "", 28, to(type)}, {floats({2, 3, 5}, numbers)}, type, {numbers.begin(), numbers.end()});
+  }
 }
 
 TEST(CastTest, LongArraysAndEmptyOnes) {

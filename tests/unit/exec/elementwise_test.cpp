@@ -90,6 +90,18 @@ TEST(ElementwiseTest, IntegersWrapAndDoNotTrap) {
   expect_error({"Mod"}, {ints({1}), ints({0})}, "division by zero");
 }
 
+/// Values of the table in the text of the operator.
+TEST(ElementwiseTest, ModOfRealsTakesTheSignOfTheDivisor) {
+  const ir::Tensor a = floats({7}, {-5.5f, 5.5f, 4, -0.0f, INFINITY, 3, -3});
+  const ir::Tensor b = floats({7}, {2, -2, -2, 3, 2, 0, INFINITY});
+  const double inf = INFINITY;
+  expect_op({"Mod", "", 28}, {a, b}, {7}, {0.5, -0.5, 0, 0, NAN, NAN, inf});
+  const auto zeros = run_op({"Mod", "", 28}, {floats({2}, {4, -4}), floats({2}, {-2, 2})});
+  ASSERT_TRUE(zeros.ok()) << zeros.status().message();
+  EXPECT_TRUE(std::signbit(zeros.value()[0].data<float>()[0]));
+  EXPECT_FALSE(std::signbit(zeros.value()[0].data<float>()[1]));
+}
+
 TEST(ElementwiseTest, ModFollowsItsAttribute) {
   const ir::Tensor a = ints({-7, 7, -7, 7}), b = ints({3, -3, -3, 3});
   expect_op({"Mod"}, {a, b}, {4}, {2, -2, -1, 1});

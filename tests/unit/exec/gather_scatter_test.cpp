@@ -94,6 +94,9 @@ TEST(GatherScatterTest, SelectsByValue) {
   expect_op({"NonZero"}, {floats({2, 2}, {1, 0, 0, 3})}, {2, 2}, {0, 1, 0, 1});
   expect_op({"NonZero"}, {bools({}, {1})}, {1, 1}, {0});
   expect_op({"CumSum"}, {floats({2, 2}, {1, 2, 3, 4}), ints({}, {1})}, {2, 2}, {1, 3, 3, 7});
+  expect_op({"CumProd", "", 26}, {floats({2, 2}, {1, 2, 3, 4}), ints({}, {0})}, {2, 2}, {1, 2, 3, 8});
+  expect_op({"CumProd", "", 26, {attribute("exclusive", int64_t{1}), attribute("reverse", int64_t{1})}},
+            {ints({3}, {1, 2, 3}), ints({}, {-1})}, {3}, {6, 3, 1});
   expect_op({"CumSum", "", 14, {attribute("exclusive", int64_t{1}), attribute("reverse", int64_t{1})}},
             {ints({1, 2, 3}), ints({}, {0})}, {3}, {5, 3, 0});
   const ir::Tensor x = floats({3, 2}, {1, 2, 3, 4, 5, 6});

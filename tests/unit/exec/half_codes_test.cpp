@@ -40,5 +40,28 @@ TEST(HalfCodesTest, StoredCodesMayServeElsewhereToo) {
   EXPECT_EQ(y, (std::vector<float>{2.5f, 4.25f}));
 }
 
+TEST(HalfCodesTest, BitCastReadsAndMakesBits) {
+  const Result<ir::Model> model = onnx_io::parse_model_text(
+      "<ir_version: 10, opset_import: [\"\" : 26]>\n"
+      "g (float16[2] x) => (uint16[2] read, uint16[2] stored, float16[2] made) <float16[2] w = {15360, 49152}, float16[2] d> "
+      "{ d = Add (x, x) read = BitCast <to = 4> (d) stored = BitCast <to = 4> (w) "
+      "i = BitCast <to = 5> (x) h = BitCast <to = 10> (i) made = Add (h, h) }");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  Session session(model.value(), {}, {});
+  ir::Tensor x = ir::Tensor::allocate(ElementType::kFloat16, {2});
+  x.mutable_data<uint16_t>()[0] = float16_from_float(0.5f);
+  x.mutable_data<uint16_t>()[1] = float16_from_float(-3.0f);
+  const std::vector<ir::Tensor> inputs = {x};
+  const auto results = session.run(inputs);
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  const auto bits_of = [&](size_t i) {
+    const auto y = (*results.value())[i].data<uint16_t>();
+    return std::vector<uint16_t>(y.begin(), y.end());
+  };
+  EXPECT_EQ(bits_of(0), (std::vector<uint16_t>{0x3C00, 0xC600}));  // 1 and -6
+  EXPECT_EQ(bits_of(1), (std::vector<uint16_t>{15360, 49152}));
+  EXPECT_EQ(bits_of(2), (std::vector<uint16_t>{0x3C00, 0xC600}));
+}
+
 }  // namespace
 }  // namespace quarkq::exec

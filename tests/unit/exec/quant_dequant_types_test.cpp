@@ -30,6 +30,27 @@ TEST(QuantDequantTypesTest, BlocksWithRemainder) {
             {0, -1.5, 14, -7, 1, .25});
 }
 
+TEST(QuantDequantTypesTest, TwoBits) {
+  const ir::Tensor x = floats({2, 4}, {-3, -1, 0.6f, 9, 1, 2, 3, 4});
+  const ir::Tensor scale = floats({2, 2}, {1, 2, 1, 1});
+  expect_small({"QuantizeLinear", "", 25, blocks(1, 2, ElementType::kInt2)}, {x, scale}, ElementType::kInt2,
+               {-2, -1, 0, 1, 1, 1, 1, 1});
+  const ir::Tensor codes = encoded(ElementType::kUInt2, {2, 4}, {0, 1, 2, 3, 3, 2, 1, 0});
+  const ir::Tensor zero = encoded(ElementType::kUInt2, {2, 2}, {1, 2, 0, 3});
+  expect_op({"DequantizeLinear", "", 25, blocks(1, 2)}, {codes, scale, zero}, {2, 4}, {-1, 0, 0, 2, 3, 2, -2, -3});
+}
+
+/// A format of OCP MX in standard operators: elements of 6 bits with a power of two for each block.
+TEST(QuantDequantTypesTest, SixBitsInBlocksOfPowersOfTwo) {
+  const ir::Tensor x = floats({1, 6}, {0.5f, -1.2f, 30, 7.9f, -8.8f, 2.5f});
+  const ir::Tensor scale = encoded(ElementType::kFloat8E8M0, {1, 2}, {0.25f, 2});
+  expect_small({"QuantizeLinear", "", 28, blocks(1, 3, ElementType::kFloat6E2M3)}, {x, scale}, ElementType::kFloat6E2M3,
+               {2, -5, 7.5, 4, -4.5, 1.25});
+  expect_op({"DequantizeLinear", "", 28, blocks(1, 3)},
+            {encoded(ElementType::kFloat6E3M2, {1, 6}, {2, -5, 28, 4, -0.25f, 0}), scale}, {1, 6},
+            {0.5, -1.25, 7, 8, -0.5, 0});
+}
+
 /// Blocks on every axis of a rank-4 tensor, in both layouts, against the scalar definition.
 TEST(QuantDequantTypesTest, BlocksOnEveryAxis) {
   const ir::Tensor x = random_floats({2, 5, 3, 4}, -300, 300);

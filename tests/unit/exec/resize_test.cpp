@@ -238,6 +238,11 @@ TEST(ResizeTest, BlocksMoveBothWays) {
   expect_op({"DepthToSpace", "", 13, {size, resize_text("mode", "CRD")}}, {x}, {2, 2, 4, 6}, crd, 0);
   std::vector<float> moved(dcr.begin(), dcr.end());
   expect_op({"SpaceToDepth", "", 13, {size}}, {floats({2, 2, 4, 6}, moved)}, x.dims(), values(x), 0);
+  moved.assign(crd.begin(), crd.end());
+  expect_op({"SpaceToDepth", "", 28, {size, resize_text("mode", "CRD")}}, {floats({2, 2, 4, 6}, moved)}, x.dims(),
+            values(x), 0);
+  expect_error({"SpaceToDepth", "", 28, {size, resize_text("mode", "RCD")}}, {floats({2, 2, 4, 6}, moved)},
+               "mode is 'RCD'");
   expect_error({"DepthToSpace", "", 13, {attribute("blocksize", int64_t{3})}}, {x}, "does not divide");
   expect_error({"DepthToSpace", "", 13}, {x}, "blocksize is 0");
   expect_error({"SpaceToDepth", "", 13, {size}}, {floats({1}, {1})}, "rank");

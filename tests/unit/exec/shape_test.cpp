@@ -222,6 +222,13 @@ TEST(ShapeTest, MakesTensors) {
   expect_op({"Range"}, {ints({}, {10}), ints({}, {4}), ints({}, {-2})}, {3}, {10, 8, 6});
   expect_op({"Range"}, {floats({}, {0}), floats({}, {1}), floats({}, {0.3f})}, {4}, {0, 0.3, 0.6, 0.9}, 1e-6);
   expect_op({"Range"}, {ints({}, {1}), ints({}, {0}), ints({}, {1})}, {0}, {});
+  for (const ElementType half : {ElementType::kFloat16, ElementType::kBFloat16}) {
+    std::vector<ir::Tensor> inputs = {floats({}, {0}), floats({}, {1}), floats({}, {0.25f})};
+    for (ir::Tensor& input : inputs) input = as_type(input, half);
+    expect_op({"Range", "", 27}, inputs, {4}, {0, 0.25, 0.5, 0.75}, 0);
+    expect_op({"Range", "", 27, {attribute("stash_type", int64_t{11})}}, inputs, {4}, {0, 0.25, 0.5, 0.75}, 0);
+    expect_error({"Range", "", 27, {attribute("stash_type", int64_t{7})}}, inputs, "stash_type is 7");
+  }
   expect_op({"EyeLike", "", 9, {attribute("k", int64_t{1})}}, {counting({2, 3})}, {2, 3}, {0, 1, 0, 0, 0, 1});
   expect_op({"Trilu"}, {counting({2, 2, 2})}, {2, 2, 2}, {0, 1, 0, 3, 4, 5, 0, 7});
   expect_op({"Trilu", "", 14, {attribute("upper", int64_t{0})}}, {counting({2, 3}), ints({}, {1})}, {2, 3},

@@ -17,7 +17,7 @@ constexpr uint64_t kFnvStart = 0xcbf29ce484222325u;
 
 uint64_t hash_of_values(ElementType type) {
   uint64_t hash = kFnvStart;
-  for (uint32_t code = 0; code < (is_nibble(type) ? 16u : 256u); ++code) {
+  for (uint32_t code = 0; code < 1u << bits(type); ++code) {
     const float value = float_from_small_float(static_cast<uint8_t>(code), type);
     const uint32_t bits = std::isnan(value) ? 0x7FC00000u : std::bit_cast<uint32_t>(value);
     for (int shift = 0; shift < 32; shift += 8) hash = fnv(hash, (bits >> shift) & 255);
@@ -46,7 +46,9 @@ TEST(SmallFloatsTest, AgreesWithMlDtypes) {
                          Row{ElementType::kFloat8E4M3FnUz, 0xf51851cb11c63018, 0x4891e00ecfdd35a5, 0xeb2973684a856925},
                          Row{ElementType::kFloat8E5M2, 0x6c1e56b6fb09c905, 0x88d79dc2e42f2325, 0x55e553de16ed00a5},
                          Row{ElementType::kFloat8E5M2FnUz, 0x94ae6fc493d49818, 0x1fbeedd6a2c514a5, 0x882cfc3f6fe9bc25},
-                         Row{ElementType::kFloat4E2M1, 0x2403bb76b85dfea5, 0x539bffa69eb57825, 0x539bffa69eb57825}}) {
+                         Row{ElementType::kFloat4E2M1, 0x2403bb76b85dfea5, 0x539bffa69eb57825, 0x539bffa69eb57825},
+                         Row{ElementType::kFloat6E2M3, 0x7ffacb24ad8b0aa5, 0x88923db0814ac4e5, 0x88923db0814ac4e5},
+                         Row{ElementType::kFloat6E3M2, 0x25da13434201d785, 0x6157a092302ece25, 0x6157a092302ece25}}) {
     SCOPED_TRACE(std::string(name(row.type)));
     EXPECT_EQ(hash_of_values(row.type), row.values);
     EXPECT_EQ(hash_of_codes({row.type, /*saturate=*/false}), row.codes);
@@ -72,8 +74,9 @@ TEST(SmallFloatsTest, PowersOfTwoRoundAsAsked) {
 
 TEST(SmallFloatsTest, EveryCodeSurvives) {
   for (const ElementType type : {ElementType::kFloat8E4M3Fn, ElementType::kFloat8E4M3FnUz, ElementType::kFloat8E5M2,
-                                 ElementType::kFloat8E5M2FnUz, ElementType::kFloat4E2M1, ElementType::kFloat8E8M0}) {
-    for (uint32_t code = 0; code < (is_nibble(type) ? 16u : 256u); ++code) {
+                                 ElementType::kFloat8E5M2FnUz, ElementType::kFloat4E2M1, ElementType::kFloat6E2M3,
+                                 ElementType::kFloat6E3M2, ElementType::kFloat8E8M0}) {
+    for (uint32_t code = 0; code < 1u << bits(type); ++code) {
       const float value = float_from_small_float(static_cast<uint8_t>(code), type);
       if (std::isnan(value)) continue;
       EXPECT_EQ(small_float_from_float(value, {type, /*saturate=*/false}), code) << name(type);
@@ -81,17 +84,38 @@ TEST(SmallFloatsTest, EveryCodeSurvives) {
   }
 }
 
-TEST(SmallFloatsTest, NibblesPackAndUnpack) {
+TEST(SmallFloatsTest, FourBitsPackAndUnpack) {
   const std::vector<uint8_t> codes = {1, 0xF, 8, 7, 0x3A};  // only the low half of the last one counts
   std::vector<uint8_t> packed(3, 0xFF);
-  pack_nibbles(codes.data(), packed.data(), 5);
+  pack_codes(codes.data(), packed.data(), 5, 4);
   EXPECT_EQ(packed, (std::vector<uint8_t>{0xF1, 0x78, 0x0A}));
   std::vector<uint8_t> back(4);
-  unpack_nibbles(packed.data(), 1, 4, back.data());
+  unpack_codes(packed.data(), 1, 4, 4, back.data());
   EXPECT_EQ(back, (std::vector<uint8_t>{0xF, 8, 7, 0xA}));
   std::vector<int8_t> values(5);
-  unpack_int4(packed.data(), 0, 5, values.data());
+  unpack_integers(packed.data(), 0, 5, 4, values.data());
   EXPECT_EQ(values, (std::vector<int8_t>{1, -1, -8, 7, -6}));
+}
+
+TEST(SmallFloatsTest, TwoBitsPackAndUnpack) {
+  const std::vector<uint8_t> codes = {1, 2, 3, 0, 6};  // only the low two bits of the last one count
+  std::vector<uint8_t> packed(2, 0xFF);
+  pack_codes(codes.data(), packed.data(), 5, 2);
+  EXPECT_EQ(packed, (std::vector<uint8_t>{0x39, 0x02}));
+  std::vector<int8_t> values(4);
+  unpack_integers(packed.data(), 1, 4, 2, values.data());
+  EXPECT_EQ(values, (std::vector<int8_t>{-2, -1, 0, -2}));
+}
+
+/// The layout of four elements in three bytes is that of onnx.proto, TensorProto.raw_data.
+TEST(SmallFloatsTest, SixBitsPackAndUnpack) {
+  const std::vector<uint8_t> codes = {0x01, 0x3F, 0x20, 0x15, 0x2A};
+  std::vector<uint8_t> packed(4, 0xFF);
+  pack_codes(codes.data(), packed.data(), 5, 6);
+  EXPECT_EQ(packed, (std::vector<uint8_t>{0x01 | (3 << 6), 0x0F, 0x02 | (0x15 << 2), 0x2A}));
+  std::vector<uint8_t> back(4);
+  unpack_codes(packed.data(), 1, 4, 6, back.data());
+  EXPECT_EQ(back, (std::vector<uint8_t>{0x3F, 0x20, 0x15, 0x2A}));
 }
 
 TEST(SmallFloatsTest, RoundsDoublesOnce) {

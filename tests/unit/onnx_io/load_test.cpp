@@ -36,6 +36,18 @@ TEST_F(LoadTest, LinksValuesAndNodes) {
   for (const ir::NodeId id : graph.order()) EXPECT_EQ(graph.node(id).origins, std::vector<ir::NodeId>{id});
 }
 
+TEST_F(LoadTest, ReadsANewerOpsetAsTheNewestKnown) {
+  const std::string graph_bytes = graph(relu());
+  LoadReport report;
+  const Result<ir::Model> model =
+      load_bytes(number(1, 13) + bytes(7, graph_bytes) + bytes(8, number(2, 31)), "newer", &report);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model.value().opset(), 28);
+  ASSERT_EQ(report.findings.all().size(), 1u);
+  EXPECT_EQ(report.findings.all()[0].id, std::string("opset-newer"));
+  EXPECT_EQ(report.findings.all()[0].text, "opset 31 was read as 28");
+}
+
 TEST_F(LoadTest, TakesAnEmptyNameForAbsent) {
   const ir::Model model = parsed(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[4] x, float m) => (float[4] y) { y = Clip(x, , m) })");

@@ -256,6 +256,12 @@ TEST(OpsetConvertTest, RefusalsAreAboutTheModel) {
       {"newer value", 19, 17,
        "g (float[4] x) => (float[6] y) <int64[2] p = {1, 1}> { y = Pad <mode = \"wrap\"> (x, p) }",
        "node y (Pad): mode = wrap needs opset 19"},
+      {"newer meaning", 28, 27, "g (float[4] x) => (float[4] y) { y = Mod (x, x) }",
+       "node y (Mod): fmod = 0 of FLOAT needs opset 28"},
+      {"newer operator", 28, 27, "g (float[4] x) => (float[4] y) { y = SwiGLU (x, x) }",
+       "No Previous Version of SwiGLU exists"},
+      {"newer attribute", 25, 24,
+       "g (float[1,1,2,4] q) => (float[1,1,2,4] y) { y = Attention <left_window_size = 1> (q, q, q) }", "Attention"},
   };
   for (const Refused& row : rows) {
     const ir::Model model = parsed(cat("<ir_version: 4, opset_import: [\"\" : ", row.from, "]> ", row.body));

@@ -54,6 +54,10 @@ TEST(TensorProtoTest, PacksInt32DataOfSmallTypes) {
       {ElementType::kUInt4, 3, {0x21, 0x03}, "2103"},
       {ElementType::kInt4, 2, {0xF8}, "f8"},
       {ElementType::kFloat4E2M1, 1, {0x07}, "07"},
+      {ElementType::kUInt2, 5, {0xE4, 0x01}, "e401"},
+      {ElementType::kInt2, 2, {0x0E}, "0e"},
+      {ElementType::kFloat6E2M3, 4, {0x01, 0x3F, 0x20, 0x15}, "c10f56"},
+      {ElementType::kFloat6E3M2, 1, {0x1F}, "1f"},
   };
   for (const NarrowRow& row : rows) {
     onnx::TensorProto proto = proto_of(row.type, row.count);

@@ -2,6 +2,7 @@
 #include "exec/kernels/elementwise/cast_elements.h"
 
 #include <array>
+#include <cstring>
 #include <limits>
 
 #include "exec/kernels/elementwise/elementwise.h"
@@ -12,7 +13,7 @@ namespace quarkq::exec {
 
 namespace {
 
-using numeric::is_nibble;
+using numeric::is_packed;
 using numeric::is_small_float;
 using CastFunction = decltype(ElementCast::cast);
 
@@ -97,15 +98,17 @@ CastFunction find_cast(ElementType from, ElementType to) {
 
 // ---- through wide types ---------------------------------------------------------------------------------------------
 
+bool is_signed_packed(ElementType type) { return type == ElementType::kInt4 || type == ElementType::kInt2; }
+
 /// The type that elements are read as, and written from.
 ElementType wide_source(ElementType type) {
   if (is_small_float(type)) return ElementType::kFloat;
-  if (!is_nibble(type)) return type;
-  return type == ElementType::kInt4 ? ElementType::kInt8 : ElementType::kUInt8;
+  if (!is_packed(type)) return type;
+  return is_signed_packed(type) ? ElementType::kInt8 : ElementType::kUInt8;
 }
 ElementType wide_target(ElementType type) {
   if (is_small_float(type)) return ElementType::kFloat;
-  return is_nibble(type) ? ElementType::kInt64 : type;
+  return is_packed(type) ? ElementType::kInt64 : type;
 }
 
 constexpr int64_t kChunk = 1024;
@@ -119,16 +122,16 @@ struct alignas(64) Chunk {
 /// Elements [first, first + n) of a packed or small type as its wide type.
 void read_wide(ElementType from, const std::byte* x, int64_t first, int64_t n, Chunk& wide) {
   const auto* packed = reinterpret_cast<const uint8_t*>(x);
-  if (from == ElementType::kInt4) {
-    return numeric::unpack_int4(packed, first, n, reinterpret_cast<int8_t*>(wide.data()));
+  if (is_signed_packed(from)) {
+    return numeric::unpack_integers(packed, first, n, bits(from), reinterpret_cast<int8_t*>(wide.data()));
   }
-  if (from == ElementType::kUInt4) {
-    return numeric::unpack_nibbles(packed, first, n, reinterpret_cast<uint8_t*>(wide.data()));
+  if (is_packed(from) && !is_small_float(from)) {
+    return numeric::unpack_codes(packed, first, n, bits(from), reinterpret_cast<uint8_t*>(wide.data()));
   }
   auto* floats = reinterpret_cast<float*>(wide.data());
-  if (!is_nibble(from)) return numeric::floats_from_small_floats(packed + first, floats, n, from);
+  if (!is_packed(from)) return numeric::floats_from_small_floats(packed + first, floats, n, from);
   std::array<uint8_t, kChunk> codes;
-  numeric::unpack_nibbles(packed, first, n, codes.data());
+  numeric::unpack_codes(packed, first, n, bits(from), codes.data());
   numeric::floats_from_small_floats(codes.data(), floats, n, from);
 }
 
@@ -138,7 +141,8 @@ void write_codes(const ElementCast& plan, const Chunk& wide, uint8_t* codes, int
     return numeric::small_floats_from_floats(reinterpret_cast<const float*>(wide.data()), codes, n, plan.target);
   }
   const auto* integers = reinterpret_cast<const int64_t*>(wide.data());
-  for (int64_t i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(integers[i] & 15);
+  const int64_t mask = (int64_t{1} << bits(plan.to)) - 1;
+  for (int64_t i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(integers[i] & mask);
 }
 
 }  // namespace
@@ -156,7 +160,7 @@ std::optional<ElementCast> make_element_cast(ElementType from, ElementType to, n
 
 void cast_range(const ElementCast& plan, const std::byte* x, std::byte* y, int64_t begin, int64_t end) {
   const bool wide_in = wide_source(plan.from) != plan.from, wide_out = wide_target(plan.to) != plan.to;
-  const int64_t from_bytes = bits(plan.from) / 8, to_bytes = is_nibble(plan.to) ? 1 : bits(plan.to) / 8;
+  const int64_t from_bytes = bits(plan.from) / 8, to_bytes = is_packed(plan.to) ? 1 : bits(plan.to) / 8;
   if (!wide_in && !wide_out) return plan.cast(x + begin * from_bytes, y + begin * to_bytes, end - begin);
   Chunk source, target;
   for (int64_t first = begin; first < end; first += kChunk) {
@@ -168,14 +172,14 @@ void cast_range(const ElementCast& plan, const std::byte* x, std::byte* y, int64
   }
 }
 
-// Cast and CastLike between all numeric types (opsets 6 to 25).
+// Cast and CastLike between all numeric types (opsets 6 to 28), and BitCast.
 
 namespace {
 
 /// Packed targets are collected in scratch memory, one code to a byte.
 Kernel cast_kernel(const ElementCast& plan, const Spec& x) {
   const int64_t n = product(x.dims);
-  if (!numeric::is_nibble(plan.to)) {
+  if (!numeric::is_packed(plan.to)) {
     return [plan, n](const Run& run) {
       cast_elements(plan, run.inputs[0], run.outputs[0], n);
       return Status();
@@ -183,7 +187,7 @@ Kernel cast_kernel(const ElementCast& plan, const Spec& x) {
   }
   return [plan, n, dims = x.dims, layout = x.layout](const Run& run) {
     cast_elements(plan, run.inputs[0], run.scratch, n);
-    pack_in_onnx_order(reinterpret_cast<const uint8_t*>(run.scratch), run.out<uint8_t>(0), dims, layout);
+    pack_in_onnx_order(reinterpret_cast<const uint8_t*>(run.scratch), run.out<uint8_t>(0), dims, layout, bits(plan.to));
     return Status();
   };
 }
@@ -207,28 +211,51 @@ Result<Kernel> cast_to(Prepare& p, ElementType to) {
     return no_kernel();
   }
   const std::optional<ElementCast> plan = make_element_cast(x.type, to, settings);
-  if (!plan) return p.cannot("casts ", name(x.type), " to ", name(to), ", allowed: numbers of 4 to 64 bits, BOOL");
-  QQ_RETURN_IF_ERROR(require_plain_nibbles(p, 0));
+  if (!plan) return p.cannot("casts ", name(x.type), " to ", name(to), ", allowed: numbers of 2 to 64 bits, BOOL");
+  QQ_RETURN_IF_ERROR(require_plain_packed(p, 0));
   declare_like_input(p, 0, to);
-  if (numeric::is_nibble(to)) p.scratch(static_cast<size_t>(product(x.dims)));
+  if (numeric::is_packed(to)) p.scratch(static_cast<size_t>(product(x.dims)));
   return cast_kernel(*plan, x);
+}
+
+}  // namespace
+
+namespace {
+
+Result<ElementType> read_target(const Prepare& p) {
+  const auto* to = p.node().get<int64_t>("to");
+  if (to == nullptr) return p.corrupt("attribute to is missing");
+  const auto type = *to < 0 || *to > 1000 ? std::nullopt : element_type_from_wire(static_cast<int32_t>(*to));
+  if (!type) return p.corrupt("attribute to is ", *to, ", which is not an element type");
+  return *type;
 }
 
 }  // namespace
 
 Result<Kernel> prepare_cast(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
-  const auto* to = p.node().get<int64_t>("to");
-  if (to == nullptr) return p.corrupt("attribute to is missing");
-  const auto type = *to < 0 || *to > 1000 ? std::nullopt : element_type_from_wire(static_cast<int32_t>(*to));
-  if (!type) return p.corrupt("attribute to is ", *to, ", which is not an element type");
-  return cast_to(p, *type);
+  QQ_TRY(const ElementType to, read_target(p));
+  return cast_to(p, to);
 }
 
 Result<Kernel> prepare_cast_like(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
   QQ_RETURN_IF_ERROR(p.require_input(1));
   return cast_to(p, p.in(1).type);
+}
+
+Result<Kernel> prepare_bit_cast(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  const Spec& x = p.in(0);
+  QQ_TRY(const ElementType to, read_target(p));
+  if (bits(to) == 0 || bits(to) != bits(x.type))
+    return p.corrupt("casts the bits of ", name(x.type), " to ", name(to), ", allowed: types of the same width");
+  p.out(0, to, x.dims);
+  p.in_place(0, 0);
+  return Kernel([bytes = static_cast<size_t>(storage_bytes(to, product(x.dims)))](const Run& run) {
+    if (run.outputs[0] != run.inputs[0]) std::memcpy(run.outputs[0], run.inputs[0], bytes);
+    return Status();
+  });
 }
 
 }  // namespace quarkq::exec

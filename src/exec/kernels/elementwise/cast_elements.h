@@ -21,7 +21,8 @@ struct ElementCast {
 std::optional<ElementCast> make_element_cast(ElementType from, ElementType to,
                                              numeric::SmallFloatSettings settings = {});
 
-/// Converts elements [begin, end) of an array. 4-bit results are codes, one per byte; 4-bit sources are packed.
+/// Converts elements [begin, end) of an array. Results below 8 bits are codes, one per byte; such sources
+/// are packed.
 void cast_range(const ElementCast& plan, const std::byte* x, std::byte* y, int64_t begin, int64_t end);
 
 /// All elements, over threads.

@@ -198,12 +198,18 @@ Result<Kernel> prepare_variadic(Prepare& p) {
 
 // ---- Mod ------------------------------------------------------------------------------------------------------------
 
-/// Remainder with the sign of the divisor, as Python has it. REQUIRES: b != 0.
+/// Remainder with the sign of the divisor, as Python has it. REQUIRES: b != 0 for integers.
 template <typename T>
 T floor_mod(T a, T b) {
-  if (b == static_cast<T>(-1) && std::is_signed_v<T>) return T(0);
-  const T r = static_cast<T>(a % b);
-  return r != 0 && ((r < 0) != (b < 0)) ? static_cast<T>(r + b) : r;
+  if constexpr (kIsReal<T>) {
+    const Compute<T> divisor = b, r = std::fmod(Compute<T>(a), divisor);
+    if (r == 0) return static_cast<T>(std::copysign(r, divisor));
+    return static_cast<T>((r < 0) != (divisor < 0) ? r + divisor : r);
+  } else {
+    if (b == static_cast<T>(-1) && std::is_signed_v<T>) return T(0);
+    const T r = static_cast<T>(a % b);
+    return r != 0 && ((r < 0) != (b < 0)) ? static_cast<T>(r + b) : r;
+  }
 }
 
 /// Remainder with the sign of the dividend, as C has it.
@@ -221,11 +227,14 @@ Result<Kernel> prepare_mod(Prepare& p) {
   QQ_TRY(BinaryOperands operands, require_pair(p));
   const ElementType type = p.in(0).type;
   const bool c_like = p.node().int_or("fmod", 0) != 0;
-  if (is_floating(type) && !c_like) return p.corrupt("fmod is 0 for ", name(type), ", must be 1");
+  constexpr int64_t kFloorsReals = 28;  // opset
+  if (is_floating(type) && !c_like && p.opset() < kFloorsReals)
+    return p.corrupt("fmod is 0 for ", name(type), ", must be 1 below opset ", kFloorsReals);
   RowLoop loop;
   visit_real(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    loop = row_loop<T, T, T>([](T a, T b) { return c_mod(a, b); });
+    loop = c_like ? row_loop<T, T, T>([](T a, T b) { return c_mod(a, b); })
+                  : row_loop<T, T, T>([](T a, T b) { return floor_mod(a, b); });
   });
   visit_integer(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -247,6 +256,7 @@ constexpr OpDef kElementwiseOps[] = {
     {"Add", "", 7, kBroadcast, prepare_binary<Binary::kAdd>},
     {"And", "", 1, kPlain, prepare_and},
     {"And", "", 7, kBroadcast, prepare_and},
+    {"BitCast", "", 26, kPlain, prepare_bit_cast},
     {"Cast", "", 6, LayoutRule::kFollow, prepare_cast},
     {"CastLike", "", 15, LayoutRule::kFollow, prepare_cast_like},
     {"Div", "", 1, kPlain, prepare_binary<Binary::kDiv>},

@@ -24,6 +24,7 @@ Result<Kernel> prepare_pow(Prepare& p);
 // cast_elements.cpp
 Result<Kernel> prepare_cast(Prepare& p);
 Result<Kernel> prepare_cast_like(Prepare& p);
+Result<Kernel> prepare_bit_cast(Prepare& p);
 
 /// How many results a row has, and the steps of its operands: 0 repeats one, 1 walks it.
 struct BinaryRow {

@@ -124,7 +124,7 @@ Result<Kernel> prepare_and_bits(Prepare& p) { return pattern_kernel(p, std::bit_
 Result<Kernel> prepare_or_bits(Prepare& p) { return pattern_kernel(p, std::bit_or<>()); }
 Result<Kernel> prepare_xor_bits(Prepare& p) { return pattern_kernel(p, std::bit_xor<>()); }
 
-/// Shifts by the width of the type or more leave nothing.
+/// Shifts by the width of the type or more leave nothing; so do negative ones, whose patterns are larger.
 template <bool kLeft>
 struct Shift {
   template <typename T>
@@ -135,13 +135,28 @@ struct Shift {
   }
 };
 
+/// Shifts to the right that fill with the sign; shifts that leave nothing else leave that.
+struct ArithmeticShift {
+  template <typename T>
+  uint64_t operator()(T a, T b) const {
+    const int64_t wide = static_cast<std::make_signed_t<T>>(a);
+    return static_cast<uint64_t>(wide >> std::min<uint64_t>(b, 63));
+  }
+};
+
 Result<Kernel> prepare_bit_shift(Prepare& p) {
   const std::string direction = p.node().string_or("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") {
     return p.corrupt("direction is '", direction, "', allowed: LEFT, RIGHT");
   }
-  QQ_RETURN_IF_ERROR(
-      p.require_input(0, {ElementType::kUInt8, ElementType::kUInt16, ElementType::kUInt32, ElementType::kUInt64}));
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  constexpr int64_t kShiftsSigned = 28;  // opset
+  const ElementType type = p.in(0).type;
+  const bool is_signed = type == ElementType::kInt8 || type == ElementType::kInt16 || type == ElementType::kInt32 ||
+                         type == ElementType::kInt64;
+  if (is_signed && p.opset() < kShiftsSigned)
+    return p.corrupt("input 0 is ", name(type), ", allowed below opset ", kShiftsSigned, ": UINT8 to UINT64");
+  if (is_signed && direction == "RIGHT") return pattern_kernel(p, ArithmeticShift());
   return direction == "LEFT" ? pattern_kernel(p, Shift<true>()) : pattern_kernel(p, Shift<false>());
 }
 

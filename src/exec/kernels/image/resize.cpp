@@ -272,23 +272,34 @@ Kernel rearrange(const Blocks& b, const std::string& from, const std::string& to
 
 }  // namespace
 
-Result<Kernel> prepare_depth_to_space(Prepare& p) {
-  QQ_TRY(const Blocks b, read_resize_blocks(p, /*to_space=*/true));
+namespace {
+
+/// The order of the letters of the channels in the deep image: with mode DCR (the default) rows and columns of a block
+/// come first, with CRD the channels.
+Result<std::string> read_depth(const Prepare& p) {
   const std::string mode = p.node().string_or("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") return p.corrupt("mode is '", mode, "', allowed: DCR, CRD");
+  return std::string(mode == "DCR" ? "abC" : "Cab");
+}
+
+}  // namespace
+
+Result<Kernel> prepare_depth_to_space(Prepare& p) {
+  QQ_TRY(const Blocks b, read_resize_blocks(p, /*to_space=*/true));
+  QQ_TRY(const std::string depth, read_depth(p));
   QQ_TRY(const int64_t element, element_bytes(p, p.in(0).type));
   p.out(0, p.in(0).type, stored_dims({b.n, b.c, b.h * b.size, b.w * b.size}, p.layout()));
-  const std::string depth = mode == "DCR" ? "abC" : "Cab";
   if (p.layout() == Layout::kPlain) return rearrange(b, cat("N", depth, "HW"), "NCHaWb", element);
   return rearrange(b, cat("NHW", depth), "NHaWbC", element);
 }
 
 Result<Kernel> prepare_space_to_depth(Prepare& p) {
   QQ_TRY(const Blocks b, read_resize_blocks(p, /*to_space=*/false));
+  QQ_TRY(const std::string depth, read_depth(p));  // an attribute since opset 28
   QQ_TRY(const int64_t element, element_bytes(p, p.in(0).type));
   p.out(0, p.in(0).type, stored_dims({b.n, b.c * b.size * b.size, b.h, b.w}, p.layout()));
-  if (p.layout() == Layout::kPlain) return rearrange(b, "NCHaWb", "NabCHW", element);
-  return rearrange(b, "NHaWbC", "NHWabC", element);
+  if (p.layout() == Layout::kPlain) return rearrange(b, "NCHaWb", cat("N", depth, "HW"), element);
+  return rearrange(b, "NHaWbC", cat("NHW", depth), element);
 }
 
 }  // namespace quarkq::exec

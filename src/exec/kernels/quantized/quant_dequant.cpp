@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// QuantizeLinear and DequantizeLinear of ai.onnx (opsets 10 to 25) and com.microsoft, and the Extended forms of
+// QuantizeLinear and DequantizeLinear of ai.onnx (opsets 10 to 28) and com.microsoft, and the Extended forms of
 // com.amd.quark (ref:operators#quantize, ref:operators#dequantize). Integers go through numeric/linear_quant.h;
 // "quantized" floats are float arithmetic whose result is rounded when it is stored. Other types are converted around
 // the kernels (quant_operands.h).
@@ -91,10 +91,10 @@ float round_to(float x, ElementType precision) {
   return precision == ElementType::kBFloat16 ? static_cast<float>(BFloat16(x)) : x;
 }
 
-/// Small floats; the division in `precision`. FLOAT8 keeps the sign of zero, FLOAT4E2M1 always adds the zero point and
-/// so loses it, as the definition in the onnx package does.
+/// Small floats; the division in `precision`. FLOAT8 keeps the sign of zero. Types below 8 bits always add the zero
+/// point and so lose it, as the definition in the onnx package does.
 Kernel quantize_to_small_float(const ParamView& view, ElementType to, ElementType precision) {
-  const bool adds_zero = to == ElementType::kFloat4E2M1;
+  const bool adds_zero = bits(to) < 8;
   return float_kernel(view, [precision, adds_zero](float x, float scale, float zero) {
     const float steps = round_to(x / scale, precision);
     return zero != 0.0f || adds_zero ? steps + zero : steps;
@@ -141,7 +141,7 @@ bool is_real(ElementType type) {
   return is_half_type(type) || type == ElementType::kFloat || type == ElementType::kDouble;
 }
 
-/// FLOAT8 and FLOAT4E2M1: what Q and DQ of ai.onnx know besides integers.
+/// FLOAT8, FLOAT6 and FLOAT4E2M1: what Q and DQ of ai.onnx know besides integers.
 bool is_quantized_float(ElementType type) { return numeric::is_small_float(type) && type != ElementType::kFloat8E8M0; }
 
 /// Element type that an attribute names, or `fallback` when it is absent or 0.
@@ -165,7 +165,7 @@ Kernel make_quantize(const Prepare& p, const ParamView& view, ElementType to, El
   if (extended && is_half_type(to)) return quantize_to_half(view, to);
   if (!extended && is_quantized_float(to)) return quantize_to_small_float(view, to, precision);
   Kernel kernel;
-  if (extended && numeric::is_nibble(to)) return kernel;
+  if (extended && numeric::is_packed(to)) return kernel;
   visit_quantized(compute_type(to), [&](auto tag) {
     using Q = typename decltype(tag)::type;
     const numeric::IntegerRange range = numeric::integer_range(to, numeric::RangeKind::kFull);
@@ -188,7 +188,7 @@ Status bridge_reals(const Prepare& p, size_t i, QuantBridge& bridge) {
   return bridge.input(p, i, ElementType::kFloat);
 }
 
-constexpr const char* kStoredTypes = "integers of 4 to 32 bits, FLOAT8, FLOAT4E2M1";
+constexpr const char* kStoredTypes = "integers of 2 to 32 bits, FLOAT8, FLOAT6, FLOAT4E2M1";
 
 }  // namespace
 
@@ -222,7 +222,7 @@ Result<Kernel> prepare_dequantize(Prepare& p) {
   QQ_TRY(const ElementType to, type_attribute(p, "output_dtype", fallback));
   Kernel kernel;
   if (extended ? is_half_type(from) : is_quantized_float(from)) kernel = dequantize_float(view, from);
-  if (!extended || !numeric::is_nibble(from)) {
+  if (!extended || !numeric::is_packed(from)) {
     visit_quantized(compute_type(from),
                     [&](auto tag) { kernel = dequantize_kernel<typename decltype(tag)::type>(view); });
   }

@@ -57,7 +57,7 @@ size_t QuantBridge::reserve(ElementType type, int64_t count) {
 
 Status QuantBridge::input(const Prepare& p, size_t i, ElementType wide) {
   if (!p.has(i)) return Status();
-  QQ_RETURN_IF_ERROR(require_plain_nibbles(p, i));
+  QQ_RETURN_IF_ERROR(require_plain_packed(p, i));
   const ElementType type = p.in(i).type;
   if (type == wide) return Status();
   const auto cast = make_element_cast(type, wide);
@@ -72,7 +72,8 @@ Status QuantBridge::output(Prepare& p, ElementType stored, bool saturate) {
   const Spec& x = p.in(0);
   const int64_t count = product(x.dims);
   declare_like_input(p, 0, stored);
-  target_.packs = numeric::is_nibble(stored);
+  target_.packs = numeric::is_packed(stored);
+  target_.width = bits(stored);
   target_.wide = wide != stored;
   target_.converts = target_.wide && (!target_.packs || wide == ElementType::kFloat);
   target_.dims = x.dims;
@@ -96,7 +97,8 @@ void QuantBridge::store_target(const Run& run) const {
     codes = to;
   }
   if (!target_.packs) return;
-  pack_in_onnx_order(reinterpret_cast<const uint8_t*>(codes), run.out<uint8_t>(0), target_.dims, target_.layout);
+  pack_in_onnx_order(reinterpret_cast<const uint8_t*>(codes), run.out<uint8_t>(0), target_.dims, target_.layout,
+                     target_.width);
 }
 
 Kernel QuantBridge::wrap(Prepare& p, Kernel kernel) const {

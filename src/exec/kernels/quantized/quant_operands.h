@@ -63,11 +63,11 @@ void for_param_runs(const ParamView& v, const Body& body) {
 // Adapts the kernels of QuantizeLinear and DequantizeLinear, which support float32 and integers of 8 to 32 bits, to all
 // types: inputs are first converted into scratch memory, the output is converted or packed afterwards.
 
-/// Returns the type in which elements of `type` are computed: float32 for all reals, 8-bit integers for 4-bit integers.
+/// Returns the type in which elements of `type` are computed: float32 for all reals, 8-bit integers for smaller ones.
 inline ElementType compute_type(ElementType type) {
   if (is_floating(type)) return ElementType::kFloat;
-  if (!numeric::is_nibble(type)) return type;
-  return type == ElementType::kInt4 ? ElementType::kInt8 : ElementType::kUInt8;
+  if (!numeric::is_packed(type)) return type;
+  return type == ElementType::kInt4 || type == ElementType::kInt2 ? ElementType::kInt8 : ElementType::kUInt8;
 }
 
 class QuantBridge {
@@ -92,6 +92,7 @@ class QuantBridge {
     size_t wide_offset = 0, codes_offset = 0;
     ir::Shape dims;
     Layout layout = Layout::kPlain;
+    int width = 8;  ///< Bits of an element.
   };
   size_t reserve(ElementType type, int64_t count);
   void store_target(const Run& run) const;

@@ -326,6 +326,7 @@ Result<Kernel> prepare_scatter_nd(Prepare& p) {
 using enum LayoutRule;
 constexpr OpDef kGatherScatterOps[] = {
     {"Compress", "", 9, kPlain, prepare_compress},
+    {"CumProd", "", 26, kPlain, prepare_cum_prod},
     {"CumSum", "", 11, kPlain, prepare_cum_sum},
     {"Gather", "", 1, kPlain, prepare_gather},
     {"GatherBlockQuantized", ir::kMicrosoftDomain, 1, kPlain, prepare_gather_block_quantized},

@@ -16,6 +16,7 @@ Result<Kernel> prepare_one_hot(Prepare& p);
 Result<Kernel> prepare_non_zero(Prepare& p);
 Result<Kernel> prepare_top_k(Prepare& p);
 Result<Kernel> prepare_cum_sum(Prepare& p);
+Result<Kernel> prepare_cum_prod(Prepare& p);
 Result<Kernel> prepare_compress(Prepare& p);
 // gather_scatter_rows.cpp
 Result<Kernel> prepare_reverse_sequence(Prepare& p);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators whose output depends on what the values are: OneHot, NonZero, TopK, CumSum, Compress.
+// Operators whose output depends on what the values are: OneHot, NonZero, TopK, CumSum, CumProd,
+// Compress.
 #include <bit>
 #include <functional>
 #include <numeric>
@@ -221,54 +222,71 @@ Result<Kernel> prepare_top_k(Prepare& p) {
 
 namespace {
 
-/// Whole rows at a time, for types that are summed as they are stored.
-template <typename T>
-void cum_sum_rows(const T* x, T* y, const AxisView& v, bool exclusive, bool reverse) {
-  using Sum = std::conditional_t<std::is_integral_v<T>,
-                                 std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>;
+struct Sum {
+  static constexpr int kNeutral = 0;
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Product {
+  static constexpr int kNeutral = 1;
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+
+/// Combines `a` and `b` as `T` is computed; integers wrap.
+template <typename T, typename Join>
+Compute<T> join(Compute<T> a, Compute<T> b) {
+  if constexpr (std::is_integral_v<T>) {
+    using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+    return static_cast<T>(Join()(static_cast<Wrapping>(a), static_cast<Wrapping>(b)));
+  } else {
+    return Join()(a, b);
+  }
+}
+
+/// Whole rows at a time, for types that are computed as they are stored.
+template <typename T, typename Join>
+void cumulate_rows(const T* x, T* y, const AxisView& v, bool exclusive, bool reverse) {
   for (int64_t outer = 0; outer < v.outer; ++outer) {
     for (int64_t i = 0; i < v.count; ++i) {
       const int64_t step = (reverse ? -1 : 1) * v.inner;
       const int64_t place = (outer * v.count + (reverse ? v.count - 1 - i : i)) * v.inner;
-      const T* added = x + (exclusive ? place - step : place);
+      const T* joined = x + (exclusive ? place - step : place);
       if (i == 0) {
-        exclusive ? std::fill_n(y + place, v.inner, T(0)) : std::copy_n(added, v.inner, y + place);
+        exclusive ? std::fill_n(y + place, v.inner, T(Join::kNeutral)) : std::copy_n(joined, v.inner, y + place);
         continue;
       }
       const T* before = y + place - step;
       T* to = y + place;
 #pragma omp simd
-      for (int64_t c = 0; c < v.inner; ++c) {
-        to[c] = static_cast<T>(static_cast<Sum>(before[c]) + static_cast<Sum>(added[c]));  // integers wrap
-      }
+      for (int64_t c = 0; c < v.inner; ++c) to[c] = join<T, Join>(before[c], joined[c]);
     }
   }
 }
 
-template <typename T>
-void cum_sum(const T* x, T* y, const AxisView& v, bool exclusive, bool reverse) {
+template <typename T, typename Join>
+void cumulate(const T* x, T* y, const AxisView& v, bool exclusive, bool reverse) {
   if constexpr (!kIsHalf<T>) {
-    if (v.inner >= 8) return cum_sum_rows(x, y, v, exclusive, reverse);
+    if (v.inner >= 8) return cumulate_rows<T, Join>(x, y, v, exclusive, reverse);
   }
   for (int64_t row = 0; row < v.outer * v.inner; ++row) {
     const int64_t base = row / v.inner * v.count * v.inner + row % v.inner;
-    Compute<T> sum = 0;
+    Compute<T> total = Join::kNeutral;
     for (int64_t i = 0; i < v.count; ++i) {
       const int64_t place = base + (reverse ? v.count - 1 - i : i) * v.inner;
-      const Compute<T> before = sum;
-      if constexpr (std::is_integral_v<T>) {
-        sum = static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x[place]));  // wraps
-      } else {
-        sum += Compute<T>(x[place]);
-      }
-      y[place] = static_cast<T>(exclusive ? before : sum);
+      const Compute<T> before = total;
+      total = join<T, Join>(total, static_cast<Compute<T>>(x[place]));
+      y[place] = static_cast<T>(exclusive ? before : total);
     }
   }
 }
 
-}  // namespace
-
-Result<Kernel> prepare_cum_sum(Prepare& p) {
+template <typename Join>
+Result<Kernel> prepare_cumulation(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
   const Spec& x = p.in(0);
   QQ_TRY(const std::vector<int64_t> known, one_known(p, 1, "axis"));
@@ -280,7 +298,7 @@ Result<Kernel> prepare_cum_sum(Prepare& p) {
   visit_number(x.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     kernel = [=](const Run& run) {
-      cum_sum(run.in<T>(0), run.out<T>(0), view, exclusive, reverse);
+      cumulate<T, Join>(run.in<T>(0), run.out<T>(0), view, exclusive, reverse);
       return Status();
     };
   });
@@ -288,6 +306,11 @@ Result<Kernel> prepare_cum_sum(Prepare& p) {
   p.out(0, x.type, x.dims);
   return kernel;
 }
+
+}  // namespace
+
+Result<Kernel> prepare_cum_sum(Prepare& p) { return prepare_cumulation<Sum>(p); }
+Result<Kernel> prepare_cum_prod(Prepare& p) { return prepare_cumulation<Product>(p); }
 
 Result<Kernel> prepare_compress(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));

@@ -64,10 +64,11 @@ double range_size(T start, T limit, T delta) {
   }
 }
 
-template <typename T>
+/// Steps are computed in `T`, elements are stored as `Stored`.
+template <typename T, typename Stored = T>
 Result<Kernel> range_kernel(Prepare& p) {
   T given[3];
-  for (size_t i = 0; i < 3; ++i) given[i] = p.constant(i)->data<T>()[0];
+  for (size_t i = 0; i < 3; ++i) given[i] = static_cast<T>(p.constant(i)->data<Stored>()[0]);
   const T start = given[0], limit = given[1], delta = given[2];
   if (delta == T(0) || delta != delta) return p.corrupt("delta is ", delta, ", allowed: other numbers");
   const double steps = range_size(start, limit, delta);
@@ -75,17 +76,24 @@ Result<Kernel> range_kernel(Prepare& p) {
   const auto count = static_cast<int64_t>(std::max(steps, 0.0));
   p.out(0, p.in(0).type, {count});
   return Kernel([start, delta, count](const Run& run) {
-    for (int64_t i = 0; i < count; ++i) run.out<T>(0)[i] = static_cast<T>(start + static_cast<T>(i) * delta);
+    for (int64_t i = 0; i < count; ++i) run.out<Stored>(0)[i] = static_cast<Stored>(start + static_cast<T>(i) * delta);
     return Status();
   });
+}
+
+/// Elements of 16 bits, computed in the type that attribute stash_type names.
+template <typename Half>
+Result<Kernel> half_range(Prepare& p) {
+  const int64_t stash = p.node().int_or("stash_type", static_cast<int64_t>(ElementType::kFloat));
+  if (stash == static_cast<int64_t>(ElementType::kFloat)) return range_kernel<float, Half>(p);
+  if (stash == static_cast<int64_t>(ElementType::kDouble)) return range_kernel<double, Half>(p);
+  return p.corrupt("stash_type is ", stash, ", allowed: 1 (FLOAT), 11 (DOUBLE)");
 }
 
 }  // namespace
 
 Result<Kernel> prepare_range(Prepare& p) {
-  const std::initializer_list<ElementType> types = {ElementType::kFloat, ElementType::kDouble, ElementType::kInt16,
-                                                    ElementType::kInt32, ElementType::kInt64};
-  QQ_RETURN_IF_ERROR(p.require_input(0, types));
+  QQ_RETURN_IF_ERROR(p.require_input(0));
   for (size_t i = 0; i < 3; ++i) {
     QQ_RETURN_IF_ERROR(p.require_input(i, {p.in(0).type}));
     if (product(p.in(i).dims) != 1) return p.corrupt("input ", i, " is not a scalar");
@@ -96,7 +104,11 @@ Result<Kernel> prepare_range(Prepare& p) {
     case ElementType::kDouble: return range_kernel<double>(p);
     case ElementType::kInt16: return range_kernel<int16_t>(p);
     case ElementType::kInt32: return range_kernel<int32_t>(p);
-    default: return range_kernel<int64_t>(p);
+    case ElementType::kInt64: return range_kernel<int64_t>(p);
+    case ElementType::kFloat16: return half_range<Float16>(p);
+    case ElementType::kBFloat16: return half_range<BFloat16>(p);
+    default:
+      return p.cannot("input 0 is ", name(p.in(0).type), ", allowed: FLOAT, FLOAT16, BFLOAT16, DOUBLE, INT16 to INT64");
   }
 }
 

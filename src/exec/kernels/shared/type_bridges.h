@@ -3,6 +3,7 @@
 // every call; the kernel computes there, and outputs are rounded once. Elementwise, so memory layouts do not matter.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -125,36 +126,38 @@ inline Status require_real(const Prepare& p, size_t i) {
   return p.require_input(i, {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16, ElementType::kDouble});
 }
 
-// 4-bit elements inside kernels. They are processed one per byte and packed at the end. Packed elements cannot be moved
-// one by one, so a 4-bit value is always in ONNX order. A kernel that follows a channels-last input reorders its result
-// while packing.
+// Elements below 8 bits inside kernels. They are processed one per byte and packed at the end. Packed elements cannot
+// be moved one by one, so a packed value is always in ONNX order. A kernel that follows a channels-last input reorders
+// its result while packing.
 
-/// Fails if input `i` contains 4-bit elements in an order other than ONNX order.
-inline Status require_plain_nibbles(const Prepare& p, size_t i) {
+/// Fails if input `i` contains packed elements in an order other than ONNX order.
+inline Status require_plain_packed(const Prepare& p, size_t i) {
   const Spec& spec = p.in(i);
-  if (!numeric::is_nibble(spec.type) || spec.layout == Layout::kPlain || spec.rank() < 3) return Status();
+  if (!numeric::is_packed(spec.type) || spec.layout == Layout::kPlain || spec.rank() < 3) return Status();
   return p.cannot("input ", i, " is ", name(spec.type), " in channels-last order, allowed: ONNX order");
 }
 
-/// Declares output `i` with the shape of input 0; plain when its elements are 4 bits wide.
+/// Declares output `i` with the shape of input 0; plain when its elements are below 8 bits.
 inline void declare_like_input(Prepare& p, size_t i, ElementType type) {
   const Spec& x = p.in(0);
-  if (!numeric::is_nibble(type)) return p.out(i, type, x.dims, x.layout);
+  if (!numeric::is_packed(type)) return p.out(i, type, x.dims, x.layout);
   p.out(i, type, logical_dims(x.dims, x.layout), Layout::kPlain);
 }
 
-/// Packs codes from memory order of `layout`, with dims `stored`, in ONNX order.
-inline void pack_in_onnx_order(const uint8_t* codes, uint8_t* packed, const ir::Shape& stored, Layout layout) {
+/// Packs codes of `width` bits from memory order of `layout`, with dims `stored`, in ONNX order.
+inline void pack_in_onnx_order(const uint8_t* codes, uint8_t* packed, const ir::Shape& stored, Layout layout,
+                               int width) {
   const int64_t count = product(stored);
-  if (layout == Layout::kPlain || stored.size() < 3) return numeric::pack_nibbles(codes, packed, count);
+  if (layout == Layout::kPlain || stored.size() < 3) return numeric::pack_codes(codes, packed, count, width);
   const int64_t channels = stored.back(), spatial = product(stored, 1, static_cast<int64_t>(stored.size()) - 1);
-  for (int64_t i = 0; i < storage_bytes(ElementType::kUInt4, count); ++i) packed[i] = 0;
-  int64_t at = 0;
+  std::fill_n(packed, (count * width + 7) / 8, uint8_t{0});
+  int64_t at = 0;  // bits written
   for (int64_t image = 0; image < stored[0]; ++image) {
     for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t s = 0; s < spatial; ++s, ++at) {
-        const uint8_t code = codes[(image * spatial + s) * channels + c] & 15;
-        packed[at / 2] = static_cast<uint8_t>(packed[at / 2] | (code << (at % 2 * 4)));
+      for (int64_t s = 0; s < spatial; ++s, at += width) {
+        const int code = (codes[(image * spatial + s) * channels + c] & ((1 << width) - 1)) << (at % 8);
+        packed[at / 8] = static_cast<uint8_t>(packed[at / 8] | code);
+        if (code > 255) packed[at / 8 + 1] = static_cast<uint8_t>(code >> 8);
       }
     }
   }
