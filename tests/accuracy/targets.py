@@ -119,7 +119,7 @@ def text_of(found):
 
 def placed_text(found):
     where = f"{found['nodes']} of {found['of']} nodes" + (f" in {found['regions']} regions" if found["regions"] > 1 else "")
-    refused = "" if found["deployable"] == "yes" else ", not deployable"
+    refused = {"yes": "", "in parts": ", in parts"}.get(found["deployable"], ", not deployable")
     return where + refused + (f", {found['formats']}" if found["formats"] else "")
 
 
