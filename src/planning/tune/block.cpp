@@ -95,8 +95,7 @@ Result<std::unique_ptr<Block>> Block::make(const Layer& layer, const ir::Node& n
     QQ_RETURN_IF_ERROR(block->make_convolution());
     block->fresh_.resize(static_cast<size_t>(element_count(weights)));
   }
-  block->before_.resize(static_cast<size_t>(block->result_size_));
-  block->result_.resize(block->before_.size());
+  if (layer.activation.kind != Activation::Kind::kNone) block->before_.resize(static_cast<size_t>(block->result_size_));
   return block;
 }
 
@@ -108,13 +107,13 @@ ir::Shape Block::result() const {
   return dims;
 }
 
-void Block::apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias) {
+void Block::apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias, float* y) {
   if (layer_.kind == Layer::Kind::kInstanceNorm) {
     normalize_instances(x, {input_[0], result_size_ / (input_[0] * channels_), channels_}, epsilon_, normalized_);
   } else {
     normalize_rows(x, result_size_ / channels_, channels_, epsilon_, normalized_);
   }
-  scale_channels(normalized_, weights, bias, before_);
+  scale_channels(normalized_, weights, bias, y);
 }
 
 /// With the factor of a Gemm.
@@ -125,7 +124,8 @@ const float* Block::scaled(const std::vector<float>& weights) {
   return weights_.data();
 }
 
-void Block::apply_convolution(const float* x, const std::vector<float>& weights, const std::vector<float>* bias) {
+void Block::apply_convolution(const float* x, const std::vector<float>& weights, const std::vector<float>* bias,
+                              float* y) {
   const float* w = scaled(weights);
   const float* b = bias == nullptr ? nullptr : bias->data();
   if (bias != nullptr && layer_.beta != 1) {
@@ -133,23 +133,21 @@ void Block::apply_convolution(const float* x, const std::vector<float>& weights,
     for (float& value : bias_) value *= layer_.beta;
     b = bias_.data();
   }
-  convolution_->run({x, w, b, {}, before_.data(), aligned(scratch_)});
+  convolution_->run({x, w, b, {}, y, aligned(scratch_)});
 }
 
-const std::vector<float>& Block::forward(const float* x, const std::vector<float>& weights,
-                                         const std::vector<float>* bias) {
+void Block::forward(const float* x, const std::vector<float>& weights, const std::vector<float>* bias, float* result) {
+  float* const linear = before_.empty() ? result : before_.data();
   if (layer_.is_norm()) {
-    apply_norm(x, weights, bias);
+    apply_norm(x, weights, bias, linear);
   } else {
-    apply_convolution(x, weights, bias);
+    apply_convolution(x, weights, bias, linear);
   }
-  if (layer_.activation.kind == Activation::Kind::kNone) return before_;
-  activate(layer_.activation, before_, channels_, result_);
-  return result_;
+  if (!before_.empty()) activate(layer_.activation, before_, channels_, {result, before_.size()});
 }
 
-void Block::add_linear_gradient(const float* x, const std::vector<float>& dy, std::vector<float>& weight_gradient) {
-  gradient_->run(x, dy.data(), fresh_.data());
+void Block::add_linear_gradient(const float* x, const float* dy, std::vector<float>& weight_gradient) {
+  gradient_->run(x, dy, fresh_.data());
   if (layer_.kind != Layer::Kind::kProduct || layer_.transposed) {
     for (size_t i = 0; i < fresh_.size(); ++i) weight_gradient[i] += layer_.alpha * fresh_[i];
     return;
@@ -159,13 +157,13 @@ void Block::add_linear_gradient(const float* x, const std::vector<float>& dy, st
     for (size_t n = 0; n < columns; ++n) weight_gradient[k * columns + n] += layer_.alpha * fresh_[n * depth + k];
 }
 
-void Block::backward(const float* x, std::vector<float>& dy, std::vector<float>& weight_gradient,
+void Block::backward(const float* x, std::span<float> dy, std::vector<float>& weight_gradient,
                      std::vector<float>* bias_gradient) {
-  activation_gradient(layer_.activation, before_, channels_, dy);
+  if (!before_.empty()) activation_gradient(layer_.activation, before_, channels_, dy);
   if (layer_.is_norm()) {
-    add_channel_sums(dy, &normalized_, 1, weight_gradient);
+    add_channel_sums(dy, normalized_.data(), 1, weight_gradient);
   } else {
-    add_linear_gradient(x, dy, weight_gradient);
+    add_linear_gradient(x, dy.data(), weight_gradient);
   }
   if (bias_gradient != nullptr) add_channel_sums(dy, nullptr, layer_.beta, *bias_gradient);
 }
@@ -189,8 +187,8 @@ Status Block::prepare_input_gradient() {
   return Status();
 }
 
-void Block::input_gradient(const std::vector<float>& dy, const std::vector<float>& weights, float* dx) {
-  adjoint_->run({dy.data(), scaled(weights), nullptr, {}, dx, aligned(adjoint_scratch_)});
+void Block::input_gradient(const float* dy, const std::vector<float>& weights, float* dx) {
+  adjoint_->run({dy, scaled(weights), nullptr, {}, dx, aligned(adjoint_scratch_)});
 }
 
 // Activations after a layer and their derivatives. Elementwise, so threads do not matter.
@@ -329,22 +327,21 @@ void normalize_rows(const float* x, int64_t rows, int64_t channels, float epsilo
 }
 
 void scale_channels(const std::vector<float>& x, const std::vector<float>& weights, const std::vector<float>* bias,
-                    std::vector<float>& y) {
+                    float* y) {
   for (size_t i = 0; i < x.size(); i += weights.size()) {
     for (size_t c = 0; c < weights.size(); ++c)
       y[i + c] = x[i + c] * weights[c] + (bias == nullptr ? 0.0f : (*bias)[c]);
   }
 }
 
-void add_channel_sums(const std::vector<float>& dy, const std::vector<float>* x, float factor,
-                      std::vector<float>& sums) {
+void add_channel_sums(std::span<const float> dy, const float* x, float factor, std::vector<float>& sums) {
   const auto channels = static_cast<int64_t>(sums.size()), rows = static_cast<int64_t>(dy.size()) / channels;
   const int64_t step = std::max<int64_t>(1, kResultChunk / channels), chunks = (rows + step - 1) / step;
   std::vector<double> parts(static_cast<size_t>(chunks * channels));
   parallel_for(chunks, [&](int64_t i) {
     const int64_t first = i * step * channels;
     QQ_DISPATCH(planning, add_rows)
-    (dy.data() + first, x == nullptr ? nullptr : x->data() + first, std::min(step, rows - i * step), channels,
+    (dy.data() + first, x == nullptr ? nullptr : x + first, std::min(step, rows - i * step), channels,
      parts.data() + i * channels);
   });
   for (size_t c = 0; c < sums.size(); ++c) {

@@ -15,6 +15,7 @@
 #include "ir/tensor_store.h"
 #include "pass/context.h"
 #include "planning/tune/layer_constants.h"
+#include "planning/tune/network.h"
 #include "planning/tune/saved_units.h"
 #include "planning/tune/train_unit.h"
 
@@ -77,6 +78,10 @@ class Finetuner {
   void make_walks();
   std::string run_key() const;
   Status make_units();
+  Status make_network();
+  NetworkModels network_models() const;
+  Result<SavedUnit> train_network();
+  std::string rate_text(double samples_per_second, double seconds_left) const;
   Result<std::vector<Unit>> tried(std::vector<Unit> units) const;
   std::optional<SavedUnit> load(size_t index, const std::string& key) const;
   Status do_unit(size_t index);
@@ -88,6 +93,7 @@ class Finetuner {
   Result<LayerValues> stored_values(const Layer& layer) const;
   Result<std::unique_ptr<Variables>> make_variables(const Layer& layer, const std::vector<float>& bias,
                                                     double rate) const;
+  Result<std::unique_ptr<Variables>> make_network_variables(const Layer& layer, const LayerValues& stored) const;
   Result<UnitVariables> make_variables(const Unit& unit, const std::vector<LayerValues>& stored, double rate) const;
   LearnedConstants learned(const Layer& layer, const Variables& variables) const;
   std::optional<OutputGrid> output_grid(const Unit& unit) const;
@@ -128,6 +134,7 @@ class Finetuner {
   ir::Model quantized_;  ///< The plan in the executor's form, including finished units.
   std::vector<Layer> layers_;
   std::vector<Unit> units_;
+  std::optional<Network> network_;  ///< The only unit, if it is the whole network.
   std::vector<std::pair<ir::ValueId, std::optional<ir::Tensor>>> before_;  ///< Replaced codes of the plan.
   ir::TensorStore store_;
   MemoryBudget memory_;

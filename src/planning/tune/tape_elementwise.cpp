@@ -5,7 +5,7 @@
 #include "exec/layout.h"
 #include "ir/constants.h"
 #include "planning/tune/block.h"
-#include "planning/tune/tape.h"
+#include "planning/tune/tape_op.h"
 #include "planning/tune/train_loops.h"
 
 namespace quarkq::planning::finetune {
@@ -16,13 +16,15 @@ class ActivationOp : public TapeOp {
   ActivationOp(const TapeNode& node, Activation activation)
       : activation_(std::move(activation)),
         input_(*node.inputs[0]),
-        output_(node.output),
-        channels_(input_.channels(node.channels_last)) {}
+        output_(node.output()),
+        channels_(input_.channels()) {}
 
-  void forward(const TapePass& /*pass*/) override { activate(activation_, before(), channels_, output_.storage); }
+  void forward(const TapePass& /*pass*/) override {
+    activate(activation_, before(), channels_, output_.storage.span());
+  }
   void backward(const TapePass& /*pass*/) override {
     if (!input_.needs_gradient) return;
-    activation_gradient(activation_, before(), channels_, output_.gradient);
+    activation_gradient(activation_, before(), channels_, output_.gradient.span());
     hand_over(output_, input_);
   }
 
@@ -80,7 +82,7 @@ std::optional<Repeat> repeat_of(const ir::Shape& dims, const ir::Shape& result, 
 
 class BinaryOp : public TapeOp {
  public:
-  explicit BinaryOp(const TapeNode& node) : output_(node.output) {}
+  explicit BinaryOp(const TapeNode& node) : output_(node.output()) {}
 
   Status prepare(const TapeNode& node) {
     if (node.inputs.size() != 2) return node.cannot("does not have two inputs");
@@ -102,9 +104,9 @@ class BinaryOp : public TapeOp {
  protected:
   /// Adds, or writes: the sums of `part(i)` over all places where the operand's element is read.
   template <typename Part>
-  void give(Operand& operand, Part part) {
+  void give(Operand& operand, FloatPool& pool, Part part) {
     if (operand.value == nullptr || !operand.value->needs_gradient) return;
-    GradientPlace place(*operand.value);
+    GradientPlace place(*operand.value, pool);
     float* const to = place.data();
     const Repeat& r = operand.repeat;
     if (r.kind == Repeat::Kind::kNone) {
@@ -150,22 +152,23 @@ class BinaryOp : public TapeOp {
   }
 };
 
+/// a + b, or a - b.
+template <int kSign>
 class SumOp : public BinaryOp {
  public:
   using BinaryOp::BinaryOp;
   void forward(const TapePass& /*pass*/) override {
-    fill([](float a, float b) { return a + b; });
+    fill([](float a, float b) { return kSign > 0 ? a + b : a - b; });
   }
-  void backward(const TapePass& /*pass*/) override {
+  void backward(const TapePass& pass) override {
     const float* const dy = output_.gradient.data();
-    const auto copy = [=](int64_t i) { return dy[i]; };
-    give(operands_[1], copy);
+    give(operands_[1], pass.pool, [=](int64_t i) { return kSign > 0 ? dy[i] : -dy[i]; });
     Operand& last = operands_[0];
     if (last.value == nullptr || !last.value->needs_gradient) return;
     if (last.repeat.kind == Repeat::Kind::kNone) {
       hand_over(output_, *last.value);
     } else {
-      give(last, copy);
+      give(last, pass.pool, [=](int64_t i) { return dy[i]; });
     }
   }
 };
@@ -176,12 +179,16 @@ class ScalingOp : public BinaryOp {
   void forward(const TapePass& /*pass*/) override {
     fill([](float a, float b) { return a * b; });
   }
-  void backward(const TapePass& /*pass*/) override {
+  void backward(const TapePass& pass) override {
     const float* const dy = output_.gradient.data();
     for (const size_t i : {size_t{0}, size_t{1}}) {
       const float* const other = operands_[1 - i].data();
       const Repeat& repeat = operands_[1 - i].repeat;
-      give(operands_[i], [&](int64_t k) { return dy[k] * other[repeat.at(k)]; });
+      if (repeat.kind == Repeat::Kind::kNone) {
+        give(operands_[i], pass.pool, [=](int64_t k) { return dy[k] * other[k]; });
+      } else {
+        give(operands_[i], pass.pool, [&](int64_t k) { return dy[k] * other[repeat.at(k)]; });
+      }
     }
   }
 };
@@ -191,7 +198,7 @@ class MeanOp : public TapeOp {
  public:
   explicit MeanOp(const TapeNode& node)
       : input_(*node.inputs[0]),
-        output_(node.output),
+        output_(node.output()),
         images_(input_.dims[0]),
         channels_(input_.dims[1]),
         positions_(images_ * channels_ == 0 ? 0 : input_.size / (images_ * channels_)) {}
@@ -202,13 +209,13 @@ class MeanOp : public TapeOp {
       QQ_DISPATCH(planning, add_rows)
       (input_.data + n * positions_ * channels_, nullptr, positions_, channels_, sums.data());
       for (int64_t c = 0; c < channels_; ++c)
-        output_.storage[static_cast<size_t>(n * channels_ + c)] =
+        output_.storage.data()[n * channels_ + c] =
             static_cast<float>(sums[static_cast<size_t>(c)] / static_cast<double>(positions_));
     }
   }
-  void backward(const TapePass& /*pass*/) override {
+  void backward(const TapePass& pass) override {
     if (!input_.needs_gradient) return;
-    GradientPlace place(input_);
+    GradientPlace place(input_, pass.pool);
     float* const dx = place.data();
     const float* const dy = output_.gradient.data();
     const float share = 1 / static_cast<float>(positions_);
@@ -224,7 +231,7 @@ class MeanOp : public TapeOp {
 };
 
 template <typename Op>
-Result<std::unique_ptr<TapeOp>> make_binary_op(const TapeNode& node) {
+TapeOpResult make_binary_op(const TapeNode& node) {
   auto op = std::make_unique<Op>(node);
   QQ_RETURN_IF_ERROR(op->prepare(node));
   return std::unique_ptr<TapeOp>(std::move(op));
@@ -232,10 +239,11 @@ Result<std::unique_ptr<TapeOp>> make_binary_op(const TapeNode& node) {
 
 }  // namespace
 
-Result<std::unique_ptr<TapeOp>> make_sum_op(const TapeNode& node) { return make_binary_op<SumOp>(node); }
-Result<std::unique_ptr<TapeOp>> make_scaling_op(const TapeNode& node) { return make_binary_op<ScalingOp>(node); }
+TapeOpResult make_sum_op(const TapeNode& node) { return make_binary_op<SumOp<1>>(node); }
+TapeOpResult make_difference_op(const TapeNode& node) { return make_binary_op<SumOp<-1>>(node); }
+TapeOpResult make_scaling_op(const TapeNode& node) { return make_binary_op<ScalingOp>(node); }
 
-Result<std::unique_ptr<TapeOp>> make_mean_op(const TapeNode& node) {
+TapeOpResult make_mean_op(const TapeNode& node) {
   const TapeValue* const input = node.inputs.empty() ? nullptr : node.inputs[0];
   if (input == nullptr || input->dims.size() < 3 || input->size == 0 || !node.channels_last)
     return node.cannot("is not computed in blocks for this input");
@@ -245,7 +253,7 @@ Result<std::unique_ptr<TapeOp>> make_mean_op(const TapeNode& node) {
   return std::unique_ptr<TapeOp>(std::make_unique<MeanOp>(node));
 }
 
-Result<std::unique_ptr<TapeOp>> make_activation_op(const TapeNode& node) {
+TapeOpResult make_activation_op(const TapeNode& node) {
   if (node.inputs.empty() || node.inputs[0] == nullptr) return node.cannot("reads a constant");
   Activation activation;
   using Kind = Activation::Kind;
@@ -257,7 +265,7 @@ Result<std::unique_ptr<TapeOp>> make_activation_op(const TapeNode& node) {
     return node.cannot("is not an activation with constant limits");
   }
   const auto slopes = static_cast<int64_t>(activation.slopes.size());
-  if (slopes > 1 && (slopes != node.inputs[0]->channels(node.channels_last) || !node.channels_last))
+  if (slopes > 1 && (slopes != node.inputs[0]->channels() || !node.channels_last))
     return node.cannot("has slopes that do not fit its channels");
   shape_output(node, node.inputs[0]->dims);
   return std::unique_ptr<TapeOp>(std::make_unique<ActivationOp>(node, std::move(activation)));

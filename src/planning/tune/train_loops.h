@@ -29,6 +29,21 @@ QQ_DECLARE_ISA(
     /// Adds dy[i][c] * x[i][c] over `rows` to sums[c]. A null `x` means 1.
     void add_rows(const float* dy, const float* x, int64_t rows, int64_t channels, double* sums);)
 
+/// One target of the whole network. Channels are the last axis.
+struct TargetLoss {
+  const float *result, *target;
+  const float* factors;  ///< By channel: the result is the target, multiplied by them; 0: not compared. Null: 1.
+  int64_t channels = 1;  ///< Number of factors.
+  float* gradient = nullptr;  ///< Receives the gradient of share * loss at `result`; null: none.
+  double weight = 1;          ///< Factor of the squared error of result / factor.
+  double sigmoid_weight = 0;  ///< Factor of the squared error of Sigmoid of it.
+  double share = 1;
+};
+
+QQ_DECLARE_ISA(
+    /// Returns the loss of [begin, end), which begins with the first channel.
+    double target_loss(const TargetLoss& loss, int64_t begin, int64_t end);)
+
 // Loops of a tape over all elements of a value. Callers divide the work into fixed chunks.
 
 /// Draws by position: element i is drawn when a hash of i and `seed` is below `limit`, so that no order of work shows.
