@@ -215,6 +215,14 @@ void for_each(int64_t count, const F& f) {
   for_each_element(static_cast<size_t>(count), kPiece, f);
 }
 
+/// Calls f(elements) for pieces of [0, count).
+template <typename F>
+void in_pieces(int64_t count, const F& f) {
+  constexpr int64_t kPiece = 8192;
+  parallel_pieces(count, kPiece, {.threads = count > 2 * kPiece ? 0 : 1},
+                  [&](int64_t begin, int64_t end) { f(Elements{begin, end}); });
+}
+
 float slope_at(const Activation& a, size_t i, int64_t channels) {
   return a.slopes[a.slopes.size() == 1 ? 0 : i % static_cast<size_t>(channels)];
 }
@@ -225,12 +233,18 @@ void activate(const Activation& a, std::span<const float> x, int64_t channels, s
   const auto count = static_cast<int64_t>(x.size());
   switch (a.kind) {
     case ActivationKind::kNone: std::copy(x.begin(), x.end(), y.begin()); break;
-    case ActivationKind::kClip: for_each(count, [&](size_t i) { y[i] = clip(x[i], a.low, a.high); }); break;
+    case ActivationKind::kClip:
+      in_pieces(count, [&](Elements part) {
+        QQ_DISPATCH(planning, clip_to)(x.data(), y.data(), Span{a.low, a.high}, part);
+      });
+      break;
     case ActivationKind::kLeakyRelu:
       for_each(count, [&](size_t i) { y[i] = x[i] < 0 ? slope_at(a, i, channels) * x[i] : x[i]; });
       break;
     case ActivationKind::kHardSigmoid:
-      for_each(count, [&](size_t i) { y[i] = clip(a.low * x[i] + a.high, 0, 1); });
+      in_pieces(count, [&](Elements part) {
+        QQ_DISPATCH(planning, hard_sigmoid)(x.data(), y.data(), a.low, a.high, part);
+      });
       break;
     case ActivationKind::kHardSwish:
       for_each(count, [&](size_t i) { y[i] = x[i] * clip(x[i] / 6 + 0.5f, 0, 1); });
@@ -251,15 +265,16 @@ void activation_gradient(const Activation& a, std::span<const float> x, int64_t 
   switch (a.kind) {
     case ActivationKind::kNone: break;
     case ActivationKind::kClip:
-      for_each(count, [&](size_t i) { dy[i] = x[i] > a.low && x[i] < a.high ? dy[i] : 0.0f; });
+      in_pieces(count, [&](Elements part) {
+        QQ_DISPATCH(planning, pass_strictly_inside)(x.data(), dy.data(), Span{a.low, a.high}, part);
+      });
       break;
     case ActivationKind::kLeakyRelu:
       for_each(count, [&](size_t i) { dy[i] *= x[i] < 0 ? slope_at(a, i, channels) : 1.0f; });
       break;
     case ActivationKind::kHardSigmoid:
-      for_each(count, [&](size_t i) {
-        const float line = a.low * x[i] + a.high;
-        dy[i] = line > 0 && line < 1 ? dy[i] * a.low : 0.0f;
+      in_pieces(count, [&](Elements part) {
+        QQ_DISPATCH(planning, hard_sigmoid_gradient)(x.data(), dy.data(), a.low, a.high, part);
       });
       break;
     case ActivationKind::kHardSwish:

@@ -108,7 +108,7 @@ class Finetuner {
   void put_back();
   bool reports() const { return !context_.progress || context_.progress(done_, units_.size()); }
   ComparedModels compared(const ir::Model& quantized) const {
-    return {exact_, quantized, context_.environment, *context_.source.data};
+    return {network_ ? network_models().teacher : exact_, quantized, context_.environment, *context_.source.data};
   }
 
   /// A unit that any of several processes may train (ADR 0013).

@@ -119,18 +119,16 @@ class BinaryOp : public TapeOp {
     for (int64_t i = 0; i < output_.size; ++i) sums[static_cast<size_t>(r.at(i))] += static_cast<double>(part(i));
     for (size_t i = 0; i < sums.size(); ++i) to[i] = static_cast<float>(sums[i]);
   }
-  template <typename F>
-  void fill(F f) {
+  /// Computes the output: `plain(a, b, y, elements)` where both operands have its elements, otherwise `one(a, b)`.
+  template <typename Plain, typename One>
+  void fill(Plain plain, One one) {
     float* const y = output_.storage.data();
     const float *const a = operands_[0].data(), *const b = operands_[1].data();
     const Repeat &ra = operands_[0].repeat, &rb = operands_[1].repeat;
     const bool is_plain = ra.kind == Repeat::Kind::kNone && rb.kind == Repeat::Kind::kNone;
     in_chunks(output_.size, [&](int64_t begin, int64_t end) {
-      if (is_plain) {
-        for (int64_t i = begin; i < end; ++i) y[i] = f(a[i], b[i]);
-      } else {
-        for (int64_t i = begin; i < end; ++i) y[i] = f(a[ra.at(i)], b[rb.at(i)]);
-      }
+      if (is_plain) return plain(a, b, y, Elements{begin, end});
+      for (int64_t i = begin; i < end; ++i) y[i] = one(a[ra.at(i)], b[rb.at(i)]);
     });
   }
 
@@ -158,7 +156,8 @@ class SumOp : public BinaryOp {
  public:
   using BinaryOp::BinaryOp;
   void forward(const TapePass& /*pass*/) override {
-    fill([](float a, float b) { return kSign > 0 ? a + b : a - b; });
+    fill(kSign > 0 ? QQ_DISPATCH(planning, add) : QQ_DISPATCH(planning, subtract),
+         [](float a, float b) { return kSign > 0 ? a + b : a - b; });
   }
   void backward(const TapePass& pass) override {
     const float* const dy = output_.gradient.data();
@@ -177,19 +176,43 @@ class ScalingOp : public BinaryOp {
  public:
   using BinaryOp::BinaryOp;
   void forward(const TapePass& /*pass*/) override {
-    fill([](float a, float b) { return a * b; });
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      if (!is_factor(operands_[1 - i]) || operands_[i].repeat.kind != Repeat::Kind::kNone) continue;
+      const float factor = operands_[1 - i].constant[0];
+      return in_chunks(output_.size, [&](int64_t begin, int64_t end) {
+        QQ_DISPATCH(planning, scale)(operands_[i].data(), output_.storage.data(), factor, {begin, end});
+      });
+    }
+    fill(QQ_DISPATCH(planning, multiply), [](float a, float b) { return a * b; });
   }
   void backward(const TapePass& pass) override {
     const float* const dy = output_.gradient.data();
     for (const size_t i : {size_t{0}, size_t{1}}) {
-      const float* const other = operands_[1 - i].data();
-      const Repeat& repeat = operands_[1 - i].repeat;
-      if (repeat.kind == Repeat::Kind::kNone) {
-        give(operands_[i], pass.pool, [=](int64_t k) { return dy[k] * other[k]; });
+      Operand& other = operands_[1 - i];
+      const Repeat& repeat = other.repeat;
+      if (operands_[i].repeat.kind == Repeat::Kind::kNone && (repeat.kind == Repeat::Kind::kNone || is_factor(other))) {
+        give_all(operands_[i], pass.pool, other);
       } else {
-        give(operands_[i], pass.pool, [&](int64_t k) { return dy[k] * other[repeat.at(k)]; });
+        const float* const data = other.data();
+        give(operands_[i], pass.pool, [&](int64_t k) { return dy[k] * data[repeat.at(k)]; });
       }
     }
+  }
+
+ private:
+  /// Returns whether the operand is one constant number.
+  static bool is_factor(const Operand& operand) {
+    return operand.value == nullptr && operand.repeat.kind == Repeat::Kind::kScalar;
+  }
+  /// Gives dy * other, element by element.
+  void give_all(Operand& operand, FloatPool& pool, const Operand& other) {
+    if (operand.value == nullptr || !operand.value->needs_gradient) return;
+    GradientPlace place(*operand.value, pool);
+    const float* const dy = output_.gradient.data();
+    in_chunks(output_.size, [&](int64_t begin, int64_t end) {
+      if (is_factor(other)) return QQ_DISPATCH(planning, scale)(dy, place.data(), other.constant[0], {begin, end});
+      QQ_DISPATCH(planning, multiply)(dy, other.data(), place.data(), {begin, end});
+    });
   }
 };
 

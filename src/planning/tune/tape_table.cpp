@@ -4,6 +4,7 @@
 
 #include "plan/lowering/lower.h"
 #include "planning/tune/tape_op.h"
+#include "planning/tune/train_loops.h"
 
 namespace quarkq::planning::finetune {
 
@@ -99,7 +100,7 @@ GradientPlace::~GradientPlace() {
   float* const to = value_.gradient.data();
   const float* const from = sum_.data();
   in_chunks(static_cast<int64_t>(sum_.size()), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] += from[i];
+    QQ_DISPATCH(planning, add)(to, from, to, {begin, end});
   });
   pool_.give(sum_);
 }
@@ -113,7 +114,7 @@ void hand_over(TapeValue& from, TapeValue& to) {
   float* const sum = to.gradient.data();
   const float* const more = from.gradient.data();
   in_chunks(to.size, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) sum[i] += more[i];
+    QQ_DISPATCH(planning, add)(sum, more, sum, {begin, end});
   });
 }
 

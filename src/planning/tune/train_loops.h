@@ -73,7 +73,23 @@ QQ_DECLARE_ISA(
     /// y = drawn ? a : b.
     void mix(const float* a, const float* b, float* y, Draw draw, Elements elements);
     /// y = 0 where `at` is outside of the span.
-    void pass_inside(const float* at, float* y, Span span, Elements elements);)
+    void pass_inside(const float* at, float* y, Span span, Elements elements);
+    /// y = x clipped to the span.
+    void clip_to(const float* x, float* y, Span span, Elements elements);
+    /// y = 0 where `at` is outside of the open span.
+    void pass_strictly_inside(const float* at, float* y, Span span, Elements elements);
+    /// y = factor * x + offset clipped to 0 to 1.
+    void hard_sigmoid(const float* x, float* y, float factor, float offset, Elements elements);
+    /// y *= factor where factor * x + offset is strictly between 0 and 1, otherwise y = 0.
+    void hard_sigmoid_gradient(const float* x, float* y, float factor, float offset, Elements elements);
+    /// y = a + b.
+    void add(const float* a, const float* b, float* y, Elements elements);
+    /// y = a - b.
+    void subtract(const float* a, const float* b, float* y, Elements elements);
+    /// y = x * factor.
+    void scale(const float* x, float* y, float factor, Elements elements);
+    /// y = a * b.
+    void multiply(const float* a, const float* b, float* y, Elements elements);)
 
 // Loops of AdaRound over all weights of a layer. Callers divide the work into fixed chunks.
 

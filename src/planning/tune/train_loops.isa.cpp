@@ -124,6 +124,49 @@ void pass_inside(const float* at, float* y, Span span, Elements elements) {
   for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = at[i] >= span.low && at[i] <= span.high ? y[i] : 0.0f;
 }
 
+void clip_to(const float* x, float* y, Span span, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = clip(x[i], span.low, span.high);
+}
+
+void pass_strictly_inside(const float* at, float* y, Span span, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = at[i] > span.low && at[i] < span.high ? y[i] : 0.0f;
+}
+
+void hard_sigmoid(const float* x, float* y, float factor, float offset, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = clip(factor * x[i] + offset, 0.0f, 1.0f);
+}
+
+void hard_sigmoid_gradient(const float* x, float* y, float factor, float offset, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) {
+    const float line = factor * x[i] + offset;
+    y[i] = line > 0.0f && line < 1.0f ? y[i] * factor : 0.0f;
+  }
+}
+
+void add(const float* a, const float* b, float* y, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = a[i] + b[i];
+}
+
+void subtract(const float* a, const float* b, float* y, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = a[i] - b[i];
+}
+
+void scale(const float* x, float* y, float factor, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = x[i] * factor;
+}
+
+void multiply(const float* a, const float* b, float* y, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = a[i] * b[i];
+}
+
 namespace {
 
 constexpr float kGamma = -0.1f, kWidth = 1.2f;  // the stretched sigmoid: gamma to zeta
