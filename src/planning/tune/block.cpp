@@ -68,7 +68,10 @@ Status Block::set_norm(const ir::Node& node, const ir::Shape& weights) {
   epsilon_ = node.float_or("epsilon", 1e-5f);
   channels_ = weights[0];
   result_size_ = element_count(input_);
+  if (result_size_ == 0) return unsupported("its input is empty");
   normalized_.resize(static_cast<size_t>(result_size_));
+  const bool is_instance = layer_.kind == Layer::Kind::kInstanceNorm;
+  inverse_.resize(static_cast<size_t>(is_instance ? input_[0] * channels_ : result_size_ / channels_));
   return Status();
 }
 
@@ -107,12 +110,11 @@ ir::Shape Block::result() const {
   return dims;
 }
 
+InstanceShape Block::norm_shape() const { return {input_[0], result_size_ / (input_[0] * channels_), channels_}; }
+
 void Block::apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias, float* y) {
-  if (layer_.kind == Layer::Kind::kInstanceNorm) {
-    normalize_instances(x, {input_[0], result_size_ / (input_[0] * channels_), channels_}, epsilon_, normalized_);
-  } else {
-    normalize_rows(x, result_size_ / channels_, channels_, epsilon_, normalized_);
-  }
+  const auto normalize = layer_.kind == Layer::Kind::kInstanceNorm ? normalize_instances : normalize_rows;
+  normalize(x, norm_shape(), epsilon_, normalized_, inverse_);
   scale_channels(normalized_, weights, bias, y);
 }
 
@@ -181,13 +183,18 @@ exec::ConvProblem Block::adjoint() const {
 }
 
 Status Block::prepare_input_gradient() {
-  if (layer_.is_norm()) return unsupported("no gradient is computed through a norm");
+  if (layer_.is_norm()) return Status();
   QQ_TRY(adjoint_, exec::Convolution::make(adjoint(), nullptr));
   adjoint_scratch_.resize(adjoint_->scratch_bytes() + 64);
   return Status();
 }
 
 void Block::input_gradient(const float* dy, const std::vector<float>& weights, float* dx) {
+  if (layer_.is_norm()) {
+    const bool by_row = layer_.kind == Layer::Kind::kLayerNorm;
+    norm_gradient({dy, normalized_.data(), inverse_.data(), weights.data(), norm_shape(), by_row}, dx);
+    return;
+  }
   adjoint_->run({dy, scaled(weights), nullptr, {}, dx, aligned(adjoint_scratch_)});
 }
 
@@ -219,8 +226,9 @@ void for_each(int64_t count, const F& f) {
 template <typename F>
 void in_pieces(int64_t count, const F& f) {
   constexpr int64_t kPiece = 8192;
-  parallel_pieces(count, kPiece, {.threads = count > 2 * kPiece ? 0 : 1},
-                  [&](int64_t begin, int64_t end) { f(Elements{begin, end}); });
+  parallel_pieces(count, kPiece, {.threads = count > 2 * kPiece ? 0 : 1}, [&](int64_t begin, int64_t end) {
+    f(Elements{begin, end});
+  });
 }
 
 float slope_at(const Activation& a, size_t i, int64_t channels) {
@@ -312,33 +320,70 @@ void activation_gradient(const Activation& a, std::span<const float> x, int64_t 
 
 namespace {
 
-/// `count` values, `stride` apart, without their mean and over their deviation.
-void normalize(const float* x, float* y, int64_t count, int64_t stride, float epsilon) {
+/// Values that are normalized together: `count` of them, `stride` apart.
+struct NormSet {
+  int64_t first = 0, count = 0, stride = 1;
+};
+
+/// Returns 1 / deviation.
+float normalize(const float* x, float* y, const NormSet& set, float epsilon) {
   double sum = 0, square = 0;
-  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i * stride]);
-  const double mean = sum / static_cast<double>(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const double off = static_cast<double>(x[i * stride]) - mean;
+  const int64_t end = set.first + set.count * set.stride;
+  for (int64_t i = set.first; i < end; i += set.stride) sum += static_cast<double>(x[i]);
+  const double mean = sum / static_cast<double>(set.count);
+  for (int64_t i = set.first; i < end; i += set.stride) {
+    const double off = static_cast<double>(x[i]) - mean;
     square += off * off;
   }
-  const double scale = 1 / std::sqrt(square / static_cast<double>(count) + static_cast<double>(epsilon));
-  for (int64_t i = 0; i < count; ++i)
-    y[i * stride] = static_cast<float>((static_cast<double>(x[i * stride]) - mean) * scale);
+  const double scale = 1 / std::sqrt(square / static_cast<double>(set.count) + static_cast<double>(epsilon));
+  for (int64_t i = set.first; i < end; i += set.stride)
+    y[i] = static_cast<float>((static_cast<double>(x[i]) - mean) * scale);
+  return static_cast<float>(scale);
+}
+
+NormSet set_of(const InstanceShape& shape, bool by_row, int64_t i) {
+  if (by_row) return {i * shape.channels, shape.channels, 1};
+  const int64_t size = shape.positions * shape.channels;
+  return {i / shape.channels * size + i % shape.channels, shape.positions, shape.channels};
+}
+
+int64_t set_count(const InstanceShape& shape, bool by_row) {
+  return shape.instances * (by_row ? shape.positions : shape.channels);
 }
 
 }  // namespace
 
-void normalize_instances(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y) {
-  const int64_t instances = shape.instances, positions = shape.positions, channels = shape.channels;
-  const int64_t size = positions * channels;
-  parallel_for(instances * channels, [&](int64_t i) {
-    const int64_t from = i / channels * size + i % channels;
-    normalize(x + from, y.data() + from, positions, channels, epsilon);
+void normalize_instances(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y,
+                         std::vector<float>& inverse) {
+  parallel_for(set_count(shape, false), [&](int64_t i) {
+    inverse[static_cast<size_t>(i)] = normalize(x, y.data(), set_of(shape, false, i), epsilon);
   });
 }
 
-void normalize_rows(const float* x, int64_t rows, int64_t channels, float epsilon, std::vector<float>& y) {
-  parallel_for(rows, [&](int64_t i) { normalize(x + i * channels, y.data() + i * channels, channels, 1, epsilon); });
+void normalize_rows(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y,
+                    std::vector<float>& inverse) {
+  parallel_for(set_count(shape, true), [&](int64_t i) {
+    inverse[static_cast<size_t>(i)] = normalize(x, y.data(), set_of(shape, true, i), epsilon);
+  });
+}
+
+void norm_gradient(const NormGradient& g, float* dx) {
+  parallel_for(set_count(g.shape, g.by_row), [&](int64_t i) {
+    const NormSet set = set_of(g.shape, g.by_row, i);
+    const int64_t end = set.first + set.count * set.stride;
+    const auto at = [&](int64_t k) {
+      return static_cast<double>(g.dy[k]) * static_cast<double>(g.weights[k % g.shape.channels]);
+    };
+    double sum = 0, product = 0;
+    for (int64_t k = set.first; k < end; k += set.stride) {
+      sum += at(k);
+      product += at(k) * static_cast<double>(g.normalized[k]);
+    }
+    const double count = static_cast<double>(set.count);
+    for (int64_t k = set.first; k < end; k += set.stride)
+      dx[k] = g.inverse[i] *
+              static_cast<float>(at(k) - sum / count - static_cast<double>(g.normalized[k]) * product / count);
+  });
 }
 
 void scale_channels(const std::vector<float>& x, const std::vector<float>& weights, const std::vector<float>* bias,

@@ -44,8 +44,7 @@ Status Finetuner::make_network() {
     std::vector<ir::Shape> shapes;
     for (const ir::Tensor& start : *starts) shapes.push_back(start.dims());
     ir::NodeId failed;
-    const Result<std::unique_ptr<Tape>> tape =
-        Tape::make(found.value().region, quantized_, shapes, nullptr, &failed);
+    const Result<std::unique_ptr<Tape>> tape = Tape::make(found.value().region, quantized_, shapes, nullptr, &failed);
     if (!tape.ok() && (tape.status().code() != Code::kUnsupported || !failed.valid())) return tape.status();
     if (!tape.ok()) {
       barred.insert(failed);
@@ -59,10 +58,12 @@ Status Finetuner::make_network() {
     unit.inner_bytes = tape.value()->inner_bytes() / 2;  // gradients are released as they are used
     units_.push_back(std::move(unit));
     for (const std::string& barrier : network_->barriers)
-      context_.diagnostics.add("not-finetuned", barrier, "it has no backward function; layers before it are not learned");
+      context_.diagnostics.add("not-finetuned", barrier,
+                               "it has no backward function; layers before it are not learned");
     return Status();
   }
-  context_.diagnostics.add("finetune-failed", "FastFinetune.Unit=network", "too many operators have no backward function");
+  context_.diagnostics.add("finetune-failed", "FastFinetune.Unit=network",
+                           "too many operators have no backward function");
   return Status();
 }
 
@@ -83,7 +84,8 @@ Result<std::unique_ptr<Variables>> Finetuner::make_network_variables(const Layer
   };
   AdaQuantStart start;
   start.grid = stored_grid(context_.plan, context_.settings, layer.weight);
-  if (!start.grid) start.grid = pair_grid(context_.plan, *exact_.graph.value(layer.exact.weight).constant, layer.weight);
+  if (!start.grid)
+    start.grid = pair_grid(context_.plan, *exact_.graph.value(layer.exact.weight).constant, layer.weight);
   if (!start.grid) return unsupported(layer.label, ": its weights are not stored as integers");
   start.weights = start_of(*start.grid, stored.weights, layer.exact.weight);
   if (options_.update_bias && !stored.bias.empty()) {
@@ -99,39 +101,99 @@ std::string Finetuner::rate_text(double samples_per_second, double seconds_left)
   return cat(tenths / 10, ".", tenths % 10, " samples/s, ", static_cast<int64_t>(std::ceil(seconds_left)), " s left");
 }
 
-Result<SavedUnit> Finetuner::train_network() {
+/// Weights that stay float before a Q/DQ pair are stored as the pair returns them.
+Result<LearnedConstants> Finetuner::learned_by_network(const Layer& layer, Variables& variables) const {
+  LearnedConstants constants = learned(layer, variables);
+  if (is_stored_integer(context_.plan.slot(layer.weight))) return constants;
+  const ir::Tensor& exact = *ir::stored_floats(exact_.graph, layer.exact.weight);
+  LayerValues values;
+  values.weights.resize(static_cast<size_t>(exact.size()));
+  QQ_RETURN_IF_ERROR(variables.final(values.weights, values.bias));
+  constants.weight = ir::store_floats(values.weights, exact.type(), exact.dims());
+  return constants;
+}
+
+Result<SavedUnit> Finetuner::train_network(const std::string& key) {
   const NetworkModels models = network_models();
-  Network& network = *network_;
-  const Partition parts = partition(samples_, context_.settings.quirk(config::Quirk::kJudgeTunedLayers));
-  QQ_RETURN_IF_ERROR(find_targets(models, samples_, network));
+  QQ_RETURN_IF_ERROR(find_targets(models, samples_, *network_));
   QQ_RETURN_IF_ERROR(memory_.make_room(0, units_[0].inner_bytes, store_));
   std::vector<LayerValues> stored;
   UnitVariables variables;
-  for (const Layer* layer : network.region.layers) {
+  for (const Layer* layer : network_->region.layers) {
     QQ_TRY(stored.emplace_back(), stored_values(*layer));
     QQ_TRY(variables.emplace_back(), make_network_variables(*layer, stored.back()));
   }
-  NetworkTrainer trainer(models, network, options_, store_);
+  NetworkTrainer trainer(models, *network_, options_, store_);
   QQ_RETURN_IF_ERROR(trainer.prepare(samples_));
-  SavedUnit done;
-  QQ_TRY(done.error_before, trainer.error(stored, parts.judging));
-  done.error_after = done.error_before;
+  return train_network(trainer, variables, stored, key);
+}
+
+namespace {
+
+std::vector<float> state_of(const UnitVariables& variables) {
+  std::vector<float> all;
+  for (const auto& own : variables)
+    for (const std::span<float> part : own->state()) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+/// Returns false and changes nothing if the number of floats is another one.
+bool set_state(const std::vector<float>& state, int64_t step, const UnitVariables& variables) {
+  size_t count = 0;
+  for (const auto& own : variables)
+    for (const std::span<float> part : own->state()) count += part.size();
+  if (count != state.size()) return false;
+  auto next = state.begin();
+  for (const auto& own : variables) {
+    for (const std::span<float> part : own->state()) {
+      std::copy_n(next, part.size(), part.begin());
+      next += static_cast<std::ptrdiff_t>(part.size());
+    }
+    own->resume_after(step);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<SavedUnit> Finetuner::train_network(NetworkTrainer& trainer, const UnitVariables& variables,
+                                           const std::vector<LayerValues>& stored, const std::string& key) {
+  const Partition parts = partition(samples_, context_.settings.quirk(config::Quirk::kJudgeTunedLayers));
+  SavedTraining now;
+  std::optional<SavedTraining> earlier = saved_.load_training(0, key);
+  if (earlier && earlier->step < options_.iterations && fits(units_[0], earlier->best) &&
+      set_state(earlier->state, earlier->step, variables)) {
+    now.step = earlier->step;
+    now.best = std::move(earlier->best);
+  } else {
+    QQ_TRY(now.best.error_before, trainer.error(stored, parts.judging));
+    now.best.error_after = now.best.error_before;
+  }
+  SavedUnit& best = now.best;
   NetworkTrainer::Hooks hooks;
-  hooks.better = [&](double error) {
-    done.error_after = error;
-    done.kept = true;
-    done.layers.clear();
-    for (size_t i = 0; i < variables.size(); ++i)
-      done.layers.push_back(learned(*network.region.layers[i], *variables[i]));
+  hooks.better = [&](double error) -> Status {
+    best.error_after = error;
+    best.kept = true;
+    best.layers.clear();
+    for (size_t i = 0; i < variables.size(); ++i) {
+      QQ_TRY(best.layers.emplace_back(), learned_by_network(*network_->region.layers[i], *variables[i]));
+    }
+    return Status();
+  };
+  hooks.save = [&](int64_t step) -> Status {
+    if (!saved_.is_on()) return Status();
+    now.step = step;
+    now.state = state_of(variables);
+    return saved_.save_training(0, key, now);
   };
   hooks.progress = [&](const TrainingProgress& at) {
     context_.tuning->now = rate_text(at.samples_per_second, at.seconds_left);
     return !context_.progress || context_.progress(static_cast<size_t>(at.step), static_cast<size_t>(at.steps));
   };
-  const Status status = trainer.train(variables, stored, parts, 0, done.error_before, hooks);
+  const Status status = trainer.train(variables, stored, parts, {now.step, best.error_after}, hooks);
   context_.tuning->now.clear();
   QQ_RETURN_IF_ERROR(status);
-  return done;
+  return best;
 }
 
 }  // namespace quarkq::planning::finetune

@@ -252,17 +252,17 @@ Status Finetuner::judge_model(double before) {
   QQ_TRY(const std::optional<double> after, held_out_cosine());
   if (!after) return Status();
   const size_t samples = partition(samples_, true).judging.size();
-  const bool is_undone = options_.unit != config::FinetuneUnit::kLayer && *after < before;
+  const bool is_undone = options_.unit == config::FinetuneUnit::kBlock && *after < before;
   context_.tuning->outputs = {samples, before, is_undone ? before : *after};
   if (is_undone) put_back();
   if (!is_undone && 1 - *after <= kWorse * (1 - before)) return Status();
   context_.diagnostics.add(
       "finetune-no-gain", "FastFinetune",
-      cat(network_    ? "inner values"
-          : is_undone ? "blocks"
-                      : "layers",
-          " came closer to the float ones, the outputs did not: cosine ", before,
-          " before, ", *after, " after, on ", samples, samples == 1 ? " sample" : " samples", " not trained with",
+      cat(is_undone  ? "blocks"
+          : network_ ? "values"
+                     : "layers",
+          " came closer to the float ones, the outputs did not: cosine ", before, " before, ", *after, " after, on ",
+          samples, samples == 1 ? " sample" : " samples", " not trained with",
           is_undone ? "; all weights were put back" : "", "; give more samples (now ", samples_,
           is_undone ? ")" : "), or set FastFinetune.SelectiveUpdate=true, or take the preset without finetuning"));
   return Status();
@@ -292,18 +292,18 @@ Status Finetuner::do_unit(size_t index) {
     if (!network_) QQ_RETURN_IF_ERROR(skip_unit());
     return take(index, *done, /*was_done=*/true);
   }
-  QQ_TRY(const SavedUnit done, make_unit(index));
+  QQ_TRY(const SavedUnit done, make_unit(index, key));
   if (done.failure.empty()) QQ_RETURN_IF_ERROR(saved_.save(index, key, done));
   return take(index, done, /*was_done=*/false);
 }
 
 /// A unit that cannot be trained is also a result.
-Result<SavedUnit> Finetuner::make_unit(size_t index) {
+Result<SavedUnit> Finetuner::make_unit(size_t index, const std::string& key) {
   const Stopwatch watch;
   LayerData data(units_[index].channels_last, store_);
   Result<SavedUnit> done = SavedUnit();
   if (network_) {
-    done = train_network();
+    done = train_network(key);
   } else if (const Status status = collect(units_[index], data); status.ok()) {
     done = train(index, data);
   } else {

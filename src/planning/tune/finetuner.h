@@ -61,6 +61,8 @@ class MemoryBudget {
   int64_t budget_, taken_, work_ = 0;
 };
 
+class NetworkTrainer;
+
 class Finetuner {
  public:
   /// `original` is the float model. `exact` is the same model or another one that provides the targets of the layers.
@@ -80,13 +82,15 @@ class Finetuner {
   Status make_units();
   Status make_network();
   NetworkModels network_models() const;
-  Result<SavedUnit> train_network();
+  Result<SavedUnit> train_network(const std::string& key);
+  Result<SavedUnit> train_network(NetworkTrainer& trainer, const UnitVariables& variables,
+                                  const std::vector<LayerValues>& stored, const std::string& key);
   std::string rate_text(double samples_per_second, double seconds_left) const;
   Result<std::vector<Unit>> tried(std::vector<Unit> units) const;
   std::optional<SavedUnit> load(size_t index, const std::string& key) const;
   Status do_unit(size_t index);
   Status skip_unit();
-  Result<SavedUnit> make_unit(size_t index);
+  Result<SavedUnit> make_unit(size_t index, const std::string& key);
   Status take(size_t index, const SavedUnit& done, bool was_done);
   Status collect(const Unit& unit, LayerData& data);
   Result<SavedUnit> train(size_t index, const LayerData& data);
@@ -96,6 +100,7 @@ class Finetuner {
   Result<std::unique_ptr<Variables>> make_network_variables(const Layer& layer, const LayerValues& stored) const;
   Result<UnitVariables> make_variables(const Unit& unit, const std::vector<LayerValues>& stored, double rate) const;
   LearnedConstants learned(const Layer& layer, const Variables& variables) const;
+  Result<LearnedConstants> learned_by_network(const Layer& layer, Variables& variables) const;
   std::optional<OutputGrid> output_grid(const Unit& unit) const;
   bool fits(const Unit& unit, const SavedUnit& done) const;
   bool fits(const Layer& layer, const LearnedConstants& done) const;

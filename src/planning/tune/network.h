@@ -25,7 +25,7 @@ struct Target {
 
 struct Network {
   TapeRegion region;
-  std::vector<Target> targets;  ///< One per end of the region.
+  std::vector<Target> targets;        ///< One per end of the region.
   std::vector<std::string> barriers;  ///< Labels of operators with no backward function that layers follow.
 };
 
@@ -38,16 +38,16 @@ Result<Network> find_network(const std::vector<Layer>& layers, const ir::Graph& 
 
 /// Models with the same inputs, and samples for all of them.
 struct NetworkModels {
-  const ir::Model &quantized;  ///< Simulated.
-  const ir::Model &exact;      ///< The float model whose ids are those of `quantized`.
-  const ir::Model &teacher;    ///< Inner values correspond by name.
+  const ir::Model& quantized;  ///< Simulated.
+  const ir::Model& exact;      ///< The float model that shares its ids with `quantized`.
+  const ir::Model& teacher;    ///< Inner values correspond by name.
   const ir::Model* tail;       ///< The float model after the outputs; may be null.
   const exec::Environment& environment;
   const calib::DataReader& data;
 };
 
-/// Pairs ends and inner values with the teacher's, measured on at most `samples` samples, and makes the inner values ends of the
-/// region, too. Ends without a partner are removed. Fails with kUnsupported if no end has a partner.
+/// Pairs ends and inner values with the teacher's, measured on at most `samples` samples, and makes the inner values
+/// ends of the region, too. Ends without a partner are removed. Fails with kUnsupported if no end has a partner.
 Status find_targets(const NetworkModels& models, size_t samples, Network& network);
 
 }  // namespace quarkq::planning::finetune

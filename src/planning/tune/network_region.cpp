@@ -33,9 +33,9 @@ class NetworkFinder {
       if (const Layer* layer = layer_of_[key_of(id)]) network_.region.layers.push_back(layer);
     }
     if (network_.region.layers.empty())
-      return unsupported(network_.barriers.empty() ? "no layer can be learned"
-                                                   : cat("no layer follows ", network_.barriers.back(),
-                                                         ", which has no backward function"));
+      return unsupported(network_.barriers.empty()
+                             ? "no layer can be learned"
+                             : cat("no layer follows ", network_.barriers.back(), ", which has no backward function"));
     find_borders();
     network_.region.channels_last = true;
     network_.region.one_layout = false;
@@ -46,12 +46,8 @@ class NetworkFinder {
   bool is_constant_node(const ir::Node& node) const {
     return !node.output(0).valid() || is_constant_[key_of(node.output(0))];
   }
-  /// Returns whether the tape has the operator. Layers that are not learned have none.
   bool is_known(const ir::Node& node) const {
-    if (barred_.contains(node.id) || !node.captures.empty()) return false;
-    if (find_tape_row(graph_, node) == nullptr) return false;
-    if (!is_layer_op(node) || layer_of_[key_of(node.id)] != nullptr) return true;
-    return node.op == "MatMul" && !is_constant_[key_of(node.input(0))] && !is_constant_[key_of(node.input(1))];
+    return !barred_.contains(node.id) && node.captures.empty() && find_tape_row(graph_, node) != nullptr;
   }
   bool is_outside(const ir::Node& node) const {
     return is_constant_node(node) || is_before_[key_of(node.output(0))] || is_after_[key_of(node.output(0))];
@@ -120,7 +116,7 @@ class NetworkFinder {
 
   const ir::Graph& graph_;
   const std::set<ir::NodeId>& barred_;
-  std::vector<const Layer*> layer_of_;  ///< Keyed by node.
+  std::vector<const Layer*> layer_of_;                                     ///< Keyed by node.
   std::vector<bool> is_constant_, leads_to_layer_, is_before_, is_after_;  ///< Keyed by value.
   Network network_;
 };

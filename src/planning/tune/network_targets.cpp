@@ -11,12 +11,12 @@
 namespace quarkq::planning::finetune {
 namespace {
 
-constexpr size_t kMostInner = 20;       ///< Upper bound on inner targets.
-constexpr size_t kFewestJoins = 12;     ///< With fewer joining values, outputs of layers are inner targets, too.
-constexpr size_t kMostMeasured = 48;    ///< Upper bound on the inner values that are measured.
-constexpr double kFarthest = 0.3;       ///< Upper bound on the squared error of a pair, relative to the teacher's power.
-constexpr double kNearOne = 1e-3;       ///< Factors this close to 1 are 1.
-constexpr double kLeastFactor = 1e-4;   ///< A channel with a lower factor is not compared.
+constexpr size_t kMostInner = 20;      ///< Upper bound on inner targets.
+constexpr size_t kFewestJoins = 12;    ///< With fewer joining values, outputs of layers are inner targets, too.
+constexpr size_t kMostMeasured = 48;   ///< Upper bound on the inner values that are measured.
+constexpr double kFarthest = 0.3;      ///< Upper bound on the squared error of a pair, relative to the teacher's power.
+constexpr double kNearOne = 1e-3;      ///< Factors this close to 1 are 1.
+constexpr double kLeastFactor = 1e-4;  ///< A channel with a lower factor is not compared.
 
 bool is_move(const ir::Node& node) {
   static constexpr const char* kOps[] = {"Reshape", "Transpose", "Slice",     "Split",   "Concat", "Identity",

@@ -152,6 +152,7 @@ Result<double> NetworkTrainer::compare(Tape& tape, const Inputs& inputs, double 
   double sum = 0;
   for (size_t i = 0; i < network_.targets.size(); ++i) {
     const Target& target = network_.targets[i];
+    if (share == 0 && !target.is_output) continue;
     const TapeValue& found = tape.result(i);
     if (found.dims != inputs.targets[i].dims()) return unsupported("the float model's result differs");
     const ir::Tensor wanted =
@@ -219,37 +220,39 @@ Result<double> NetworkTrainer::add_sample(int64_t step, size_t place, const std:
 }
 
 Status NetworkTrainer::train(const UnitVariables& variables, const std::vector<LayerValues>& values,
-                             const Partition& samples, int64_t first, double best, const Hooks& hooks) {
+                             const Partition& samples, Start start, const Hooks& hooks) {
   const Stopwatch watch;
+  const int64_t first = start.step;
   now_ = values;
   Gradients gradients{now_, std::vector<bool>(now_.size())};
-  const auto make_current = [&] {
-    for (size_t i = 0; i < variables.size(); ++i)
-      QQ_RETURN_IF_ERROR(variables[i]->current(now_[i].weights, now_[i].bias));
-    return Status();
-  };
-  for (int64_t step = first; step < options_.iterations; ++step) {
-    QQ_RETURN_IF_ERROR(make_current());
+  for (int64_t step = start.step; step < options_.iterations;) {
+    QQ_RETURN_IF_ERROR(make_current(variables));
     clear(variables, gradients);
     for (size_t k = 0; k < static_cast<size_t>(options_.batch_size); ++k)
       QQ_RETURN_IF_ERROR(add_sample(step, k, samples.training, gradients).status());
     for (size_t i = 0; i < variables.size(); ++i)
       variables[i]->step(step, gradients.layers[i].weights, gradients.layers[i].bias);
-    const int64_t done = step + 1;
-    if (done % kJudgeSteps == 0 || done == options_.iterations) {
-      QQ_RETURN_IF_ERROR(make_current());
-      QQ_TRY(const double now, error(now_, samples.judging));
-      if (now < best) {
-        best = now;
-        hooks.better(now);
+    ++step;
+    if (step % kJudgeSteps == 0 || step == options_.iterations) {
+      QQ_RETURN_IF_ERROR(make_current(variables));
+      QQ_TRY(const double error_now, error(now_, samples.judging));
+      if (error_now < start.best) {
+        start.best = error_now;
+        QQ_RETURN_IF_ERROR(hooks.better(error_now));
       }
-      if (hooks.save && done < options_.iterations) QQ_RETURN_IF_ERROR(hooks.save(done));
+      if (step < options_.iterations) QQ_RETURN_IF_ERROR(hooks.save(step));
     }
-    const double each = watch.seconds() / static_cast<double>(done - first);
-    const TrainingProgress progress{done, options_.iterations, static_cast<double>(options_.batch_size) / each,
-                                    each * static_cast<double>(options_.iterations - done)};
+    const double each = watch.seconds() / static_cast<double>(step - first);
+    const TrainingProgress progress{step, options_.iterations, static_cast<double>(options_.batch_size) / each,
+                                    each * static_cast<double>(options_.iterations - step)};
     if (!hooks.progress(progress)) return Status(Code::kInterrupted, "interrupted");
   }
+  return Status();
+}
+
+Status NetworkTrainer::make_current(const UnitVariables& variables) {
+  for (size_t i = 0; i < variables.size(); ++i)
+    QQ_RETURN_IF_ERROR(variables[i]->current(now_[i].weights, now_[i].bias));
   return Status();
 }
 

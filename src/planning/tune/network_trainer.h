@@ -16,7 +16,7 @@
 
 namespace quarkq::planning::finetune {
 
-/// What a training reports after a step.
+/// State of a training after a step.
 struct TrainingProgress {
   int64_t step = 0, steps = 0;  ///< Finished steps, and all steps.
   double samples_per_second = 0;
@@ -34,24 +34,28 @@ class NetworkTrainer {
   /// cannot be computed for the first one.
   Status prepare(size_t samples);
 
-  /// Returns the loss over these samples, unchanged: the sum over the targets of their squared error, relative to the
-  /// teacher's power.
+  /// Returns the loss of the outputs over these samples, unchanged: the sum of their squared errors, relative to the
+  /// teacher's power. Inner values are means to an end, and do not take part.
   Result<double> error(const std::vector<LayerValues>& layers, const std::vector<size_t>& samples);
 
   struct Hooks {
     /// Called where the loss on the judging samples is lower than before, with that loss.
-    std::function<void(double error)> better;
+    std::function<Status(double error)> better;
     /// Called after each step; returning false interrupts.
     std::function<bool(const TrainingProgress&)> progress;
-    /// Called after every kJudgeSteps steps, with their number; may be empty.
+    /// Called after every kJudgeSteps steps except the last ones, with the number of finished steps.
     std::function<Status(int64_t step)> save;
   };
   static constexpr int64_t kJudgeSteps = 50;
 
-  /// Moves the variables from step `first` on. `values` are those of the layers before, `best` is the loss to fall
-  /// below.
+  /// Where a training begins.
+  struct Start {
+    int64_t step = 0;  ///< Number of finished steps.
+    double best = 0;   ///< Lowest loss on the judging samples so far.
+  };
+  /// Moves the variables. `values` have the sizes of the layers' values.
   Status train(const UnitVariables& variables, const std::vector<LayerValues>& values, const Partition& samples,
-               int64_t first, double best, const Hooks& hooks);
+               Start start, const Hooks& hooks);
 
   /// Returns the bytes of the values between operators that have been in memory at once.
   size_t tape_bytes() const { return pool_.bytes(); }
@@ -59,7 +63,7 @@ class NetworkTrainer {
  private:
   struct Inputs {
     std::vector<ir::Tensor> starts;   ///< In the layout of the region's starts.
-    std::vector<ir::Tensor> targets;  ///< Of the teacher, in ONNX order.
+    std::vector<ir::Tensor> targets;  ///< Values of the teacher, in ONNX order.
   };
 
   Result<std::vector<ir::Tensor>> sample(size_t i) const;
@@ -67,8 +71,10 @@ class NetworkTrainer {
   Result<Tape*> tape_for(const Inputs& inputs);
   Status allow_crops();
   Status try_crop(int64_t height, int64_t width, const std::vector<ir::Tensor>& whole);
-  /// Returns the loss. `share` is the factor of the gradients; 0: no gradient is written.
+  /// Returns the loss. `share` is the factor of the gradients; 0: only outputs are compared, and no gradient is
+  /// written.
   Result<double> compare(Tape& tape, const Inputs& inputs, double share);
+  Status make_current(const UnitVariables& variables);
   Result<double> add_sample(int64_t step, size_t place, const std::vector<size_t>& samples, Gradients& gradients);
 
   const NetworkModels& models_;

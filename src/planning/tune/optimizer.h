@@ -78,7 +78,7 @@ class Adam {
     });
   }
 
-  /// Adds the moments. With them and the number of steps a training goes on as if it had not been interrupted.
+  /// Adds the moments. With the moments and the number of steps an interrupted training continues with the same bits.
   void append_state(std::vector<std::span<float>>& state) {
     state.emplace_back(first_);
     state.emplace_back(second_);

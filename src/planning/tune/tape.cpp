@@ -135,6 +135,7 @@ class Tape::Builder {
     }
     QQ_RETURN_IF_ERROR(read_inputs(given, *row).context(graph.label(node.id)));
     given.place = tape_.steps_.size();
+    given.has_fixed_layers = !region_.one_layout;
     const bool is_end = std::find(region_.ends.begin(), region_.ends.end(), node.output(0)) != region_.ends.end();
     given.only_clips = is_end && !region_.rounds_end;
     for (const ir::ValueId output : node.outputs) {
@@ -150,9 +151,9 @@ class Tape::Builder {
   Tape& tape_;
   const TapeRegion& region_;
   const ir::Model& model_;
-  std::vector<TapeValue*> known_;                              ///< Keyed by value of the model.
-  std::vector<std::pair<TapeValue*, TapeValue*>> converted_;   ///< Values and their copies in the other layout.
-  std::vector<std::vector<TapeValue*>> reads_;                 ///< Inputs of each step.
+  std::vector<TapeValue*> known_;                             ///< Keyed by value of the model.
+  std::vector<std::pair<TapeValue*, TapeValue*>> converted_;  ///< Values and their copies in the other layout.
+  std::vector<std::vector<TapeValue*>> reads_;                ///< Inputs of each step.
 };
 
 Result<std::unique_ptr<Tape>> Tape::make(const TapeRegion& region, const ir::Model& model,

@@ -46,9 +46,9 @@ class TapeOp;
 
 class Tape {
  public:
-  /// `model` is the simulated model that contains the nodes of `region`. Both must outlive the tape, and so must `pool`,
-  /// which several tapes can share; null: the tape has its own. `inputs` are the shapes of the starts. Fails with
-  /// kUnsupported if an operator cannot be computed for these shapes; `failed` then receives its node.
+  /// `model` is the simulated model that contains the nodes of `region`. Both must outlive the tape, and so must
+  /// `pool`, which several tapes can share; null: the tape has its own. `inputs` are the shapes of the starts. Fails
+  /// with kUnsupported if an operator cannot be computed for these shapes; `failed` then receives its node.
   static Result<std::unique_ptr<Tape>> make(const TapeRegion& region, const ir::Model& model,
                                             std::span<const ir::Shape> inputs, FloatPool* pool = nullptr,
                                             ir::NodeId* failed = nullptr);

@@ -10,12 +10,15 @@
 namespace quarkq::planning::finetune {
 namespace {
 
+/// A layer that is learned.
 class LayerOp : public TapeOp {
  public:
   LayerOp(const TapeNode& node, Layer layer)
       : layer_(std::move(layer)), index_(node.layer_index), input_(*node.inputs[0]), output_(node.output()) {}
 
   Status prepare(const TapeNode& node) {
+    if (layer_.is_norm() && input_.needs_gradient && !node.has_fixed_layers)
+      return node.cannot("is a norm, which begins a block");
     QQ_TRY(block_, Block::make(layer_, node.node, layer_.weight_dims, input_.dims));
     shape_output(node, block_->result());
     return input_.needs_gradient ? block_->prepare_input_gradient() : Status();
@@ -41,6 +44,50 @@ class LayerOp : public TapeOp {
   TapeValue &input_, &output_;
   std::unique_ptr<Block> block_;
 };
+
+/// A layer whose weights stay.
+class FixedLayerOp : public TapeOp {
+ public:
+  FixedLayerOp(const TapeNode& node, Layer layer)
+      : layer_(std::move(layer)), input_(*node.inputs[0]), output_(node.output()) {}
+
+  Status prepare(const TapeNode& node) {
+    QQ_TRY(weights_, ir::float_values(*node.constants[1]));
+    if (node.constants.size() > 2 && node.constants[2]) {
+      QQ_TRY(bias_, ir::float_values(*node.constants[2]));
+      layer_.bias = node.node.input(2);
+    }
+    QQ_TRY(block_, Block::make(layer_, node.node, layer_.weight_dims, input_.dims));
+    if (!bias_.empty() && static_cast<int64_t>(bias_.size()) != block_->channels())
+      return node.cannot("has a bias that is not one value per channel");
+    shape_output(node, block_->result());
+    return input_.needs_gradient ? block_->prepare_input_gradient() : Status();
+  }
+  void forward(const TapePass& /*pass*/) override {
+    block_->forward(input_.data, weights_, bias_.empty() ? nullptr : &bias_, output_.storage.data());
+  }
+  void backward(const TapePass& pass) override {
+    if (!input_.needs_gradient) return;
+    GradientPlace place(input_, pass.pool);
+    block_->input_gradient(output_.gradient.data(), weights_, place.data());
+  }
+
+ private:
+  Layer layer_;
+  std::vector<float> weights_, bias_;
+  TapeValue &input_, &output_;
+  std::unique_ptr<Block> block_;
+};
+
+TapeOpResult make_fixed_layer(const TapeNode& node) {
+  Layer layer;
+  layer.node = node.node.id;
+  const std::string reason = read_form(node.node, node.constants[1]->dims(), layer);
+  if (!reason.empty()) return node.cannot(reason.c_str());
+  auto op = std::make_unique<FixedLayerOp>(node, std::move(layer));
+  QQ_RETURN_IF_ERROR(op->prepare(node));
+  return std::unique_ptr<TapeOp>(std::move(op));
+}
 
 /// Another stream of draws for each place on the tape.
 uint32_t seed_of(uint32_t seed, size_t place) { return seed ^ (static_cast<uint32_t>(place) * 0x85ebca6bu); }
@@ -88,7 +135,9 @@ class QuantizeOp : public TapeOp {
 }  // namespace
 
 TapeOpResult make_layer_op(const TapeNode& node) {
-  if (node.layer == nullptr && node.node.op == "MatMul" && node.inputs.size() == 2) return make_product_op(node);
+  const bool is_fixed = node.layer == nullptr && node.has_fixed_layers && node.inputs.size() >= 2;
+  if (is_fixed && node.inputs[0] != nullptr && node.constants[1]) return make_fixed_layer(node);
+  if (is_fixed && node.node.op == "MatMul") return make_product_op(node);
   if (node.layer == nullptr || node.inputs.empty() || node.inputs[0] == nullptr)
     return node.cannot("is not a layer that is trained");
   Layer layer = *node.layer;

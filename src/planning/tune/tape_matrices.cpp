@@ -37,7 +37,8 @@ class SoftmaxOp : public TapeOp {
     for_rows([&](int64_t first) {
       float sum = 0;
       for (int64_t i = 0; i < count_; ++i) sum += dy[first + i * inner_] * y[first + i * inner_];
-      for (int64_t i = 0; i < count_; ++i) dy[first + i * inner_] = y[first + i * inner_] * (dy[first + i * inner_] - sum);
+      for (int64_t i = 0; i < count_; ++i)
+        dy[first + i * inner_] = y[first + i * inner_] * (dy[first + i * inner_] - sum);
     });
     hand_over(output_, input_);
   }
@@ -91,8 +92,7 @@ class ProductOp : public TapeOp {
     }
     if (!a_.needs_gradient) return;
     GradientPlace place(a_, pass.pool);
-    for (int64_t i = 0; i < batch_; ++i)
-      block_->input_gradient(dy(i).data(), matrix(i), place.data() + i * stride(a_));
+    for (int64_t i = 0; i < batch_; ++i) block_->input_gradient(dy(i).data(), matrix(i), place.data() + i * stride(a_));
   }
 
  private:

@@ -43,7 +43,8 @@ struct TapeNode {
   size_t place = 0;                                  ///< Index among the operators of the tape.
   const Layer* layer = nullptr;                      ///< The layer of the node, and its index in the region.
   size_t layer_index = 0;
-  bool only_clips = false;  ///< The quantizer at the end only clips.
+  bool only_clips = false;        ///< The quantizer at the end only clips.
+  bool has_fixed_layers = false;  ///< A layer that is not learned is computed with its constants.
 
   TapeValue& output() const { return *outputs[0]; }
   Status cannot(const char* why) const;

@@ -113,9 +113,7 @@ void hand_over(TapeValue& from, TapeValue& to) {
   }
   float* const sum = to.gradient.data();
   const float* const more = from.gradient.data();
-  in_chunks(to.size, [=](int64_t begin, int64_t end) {
-    QQ_DISPATCH(planning, add)(sum, more, sum, {begin, end});
-  });
+  in_chunks(to.size, [=](int64_t begin, int64_t end) { QQ_DISPATCH(planning, add)(sum, more, sum, {begin, end}); });
 }
 
 }  // namespace quarkq::planning::finetune

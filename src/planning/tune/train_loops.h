@@ -32,8 +32,8 @@ QQ_DECLARE_ISA(
 /// One target of the whole network. Channels are the last axis.
 struct TargetLoss {
   const float *result, *target;
-  const float* factors;  ///< By channel: the result is the target, multiplied by them; 0: not compared. Null: 1.
-  int64_t channels = 1;  ///< Number of factors.
+  const float* factors;       ///< The result is the target multiplied by these, per channel; 0: not compared. Null: 1.
+  int64_t channels = 1;       ///< Number of factors.
   float* gradient = nullptr;  ///< Receives the gradient of share * loss at `result`; null: none.
   double weight = 1;          ///< Factor of the squared error of result / factor.
   double sigmoid_weight = 0;  ///< Factor of the squared error of Sigmoid of it.

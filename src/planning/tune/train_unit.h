@@ -132,9 +132,8 @@ template <typename Part>
 double sum_in_chunks(int64_t count, int64_t row, const Part& part) {
   const int64_t chunk = std::max<int64_t>(1, kResultChunk / row) * row;
   std::vector<double> parts(static_cast<size_t>((count + chunk - 1) / chunk));
-  parallel_pieces(count, chunk, {}, [&](int64_t begin, int64_t end) {
-    parts[static_cast<size_t>(begin / chunk)] = part(begin, end);
-  });
+  parallel_pieces(count, chunk, {},
+                  [&](int64_t begin, int64_t end) { parts[static_cast<size_t>(begin / chunk)] = part(begin, end); });
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 

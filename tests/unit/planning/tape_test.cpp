@@ -77,32 +77,39 @@ std::vector<TapeCase> network_cases() {
   const char* const kTwo = "w0 float[6,3,1,1] b0 float[6] w1 float[4,6,1,1]";
   const char* const kThree = "w0 float[6,3,1,1] w1 float[4,6,1,1] w2 float[5,4,1,1]";
   return {
-      network_case("Concat", "1,3,5,4", kThree, "c = Conv (x, w0) d = Conv (c, w1) e = Concat<axis=1> (d, c, x, d) y = Relu (e)"),
-      network_case("Concat of rows", "2,3,5,4", kTwo, "c = Conv (x, w0, b0) e = Concat<axis=2> (c, c) y = Conv (e, w1)"),
+      network_case("Concat", "1,3,5,4", kThree,
+                   "c = Conv (x, w0) d = Conv (c, w1) e = Concat<axis=1> (d, c, x, d) y = Relu (e)"),
+      network_case("Concat of rows", "2,3,5,4", kTwo,
+                   "c = Conv (x, w0, b0) e = Concat<axis=2> (c, c) y = Conv (e, w1)"),
       network_case("Split", "2,3,5,4", "w0 float[6,3,1,1] w1 float[4,3,1,1]",
                    "c = Conv (x, w0) d, e = Split<axis=1> (c, halves) f = Mul (d, e) y = Conv (f, w1)"),
       network_case("Split with an idle part", "1,3,5,4", "w0 float[6,3,1,1] w1 float[4,3,1,1]",
                    "c = Conv (x, w0) d, e = Split<axis=1> (c, halves) y = Conv (d, w1)"),
       network_case("Slice", "1,3,8,4", kTwo,
                    "c = Conv (x, w0, b0) s = Slice (c, one, nine, two, two) y = Conv (s, w1)"),
-      network_case("MaxPool", "2,3,7,6", kTwo,
-                   "c = Conv (x, w0, b0) p = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (c) y = Conv (p, w1)"),
-      network_case("chain of MaxPools", "1,3,7,6", kTwo,
-                   "c = Conv (x, w0, b0) p = MaxPool<kernel_shape=[2,2], pads=[1,1,0,0]> (c) q = MaxPool<kernel_shape=[3,3], "
-                   "pads=[1,1,1,1]> (p) r = Add (p, q) y = Conv (r, w1)"),
+      network_case(
+          "MaxPool", "2,3,7,6", kTwo,
+          "c = Conv (x, w0, b0) p = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (c) y = Conv (p, w1)"),
+      network_case(
+          "chain of MaxPools", "1,3,3,3", kTwo,
+          "c = Conv (x, w0, b0) p = MaxPool<kernel_shape=[2,2], pads=[1,1,0,0]> (c) q = MaxPool<kernel_shape=[3,3], "
+          "pads=[1,1,1,1]> (p) r = Add (p, q) y = Conv (r, w1)"),
       network_case("AveragePool", "2,3,7,6", kTwo,
-                   "c = Conv (x, w0, b0) p = AveragePool<kernel_shape=[3,2], strides=[2,1], pads=[1,0,1,1]> (c) y = Conv (p, w1)"),
+                   "c = Conv (x, w0, b0) p = AveragePool<kernel_shape=[3,2], strides=[2,1], pads=[1,0,1,1]> (c) y = "
+                   "Conv (p, w1)"),
       network_case("AveragePool with padding", "1,3,7,6", kTwo,
-                   "c = Conv (x, w0, b0) p = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1> (c) y = Conv (p, "
+                   "c = Conv (x, w0, b0) p = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1> (c) "
+                   "y = Conv (p, "
                    "w1)"),
       network_case("nearest Resize", "2,3,3,4", kTwo,
                    "c = Conv (x, w0, b0) r = Resize<mode=\"nearest\", coordinate_transformation_mode=\"asymmetric\", "
                    "nearest_mode=\"floor\"> (c, , twice) y = Conv (r, w1)"),
       network_case("linear Resize", "2,3,3,4", kTwo,
                    "c = Conv (x, w0, b0) r = Resize<mode=\"linear\"> (c, , twice) y = Conv (r, w1)"),
-      network_case("linear Resize of corners", "1,3,3,4", kTwo,
-                   "c = Conv (x, w0, b0) r = Resize<mode=\"linear\", coordinate_transformation_mode=\"align_corners\"> (c, , , "
-                   "larger) y = Conv (r, w1)"),
+      network_case(
+          "linear Resize of corners", "1,3,3,4", kTwo,
+          "c = Conv (x, w0, b0) r = Resize<mode=\"linear\", coordinate_transformation_mode=\"align_corners\"> (c, , , "
+          "larger) y = Conv (r, w1)"),
       network_case("Pad", "1,3,3,4", kTwo, "c = Conv (x, w0, b0) p = Pad (c, borders) y = Conv (p, w1)"),
       network_case("DepthToSpace", "1,3,3,4", "w0 float[8,3,1,1] w1 float[4,2,1,1]",
                    "c = Conv (x, w0) d = DepthToSpace<blocksize=2> (c) y = Conv (d, w1)"),
@@ -111,14 +118,25 @@ std::vector<TapeCase> network_cases() {
       network_case("classifier", "2,3,5,4", "w0 float[10,3,1,1] w1 float[10,14] b1 float[14]",
                    "c = Conv (x, w0) p = GlobalAveragePool (c) f = Flatten (p) g = Gemm (f, w1, b1) y = Softmax (g)"),
       network_case("tokens", "1,3,5,4", "w0 float[10,3,1,1] w1 float[10,14]",
-                   "c = Conv (x, w0) f = Reshape (c, tokens) t = Transpose<perm=[0,2,1]> (f) g = MatMul (t, w1) y = Softmax<axis=1> (g)"),
+                   "c = Conv (x, w0) f = Reshape (c, tokens) t = Transpose<perm=[0,2,1]> (f) g = MatMul (t, w1) y = "
+                   "Softmax<axis=1> (g)"),
       network_case("attention", "1,3,5,4", "w0 float[12,3,1,1]",
-                   "c = Conv (x, w0) f = Reshape (c, heads) q, k, v = Split<axis=1> (f, thirds) t = Transpose<perm=[0,1,3,2]> (q) "
+                   "c = Conv (x, w0) f = Reshape (c, heads) q, k, v = Split<axis=1> (f, thirds) t = "
+                   "Transpose<perm=[0,1,3,2]> (q) "
                    "s = MatMul (t, k) p = Softmax (s) u = Transpose<perm=[0,1,3,2]> (v) y = MatMul (p, u)"),
-      network_case("Sub", "1,3,5,4", kThree, "c = Conv (x, w0) d = Conv (c, w1) e = Conv (d, w2) f = Sub (c, perchannel) g = Relu (f) "
+      network_case("Sub", "1,3,5,4", kThree,
+                   "c = Conv (x, w0) d = Conv (c, w1) e = Conv (d, w2) f = Sub (c, perchannel) g = Relu (f) "
                    "h = Sub (e, e2) y = Concat<axis=1> (g, h)"),
+      network_case("a layer that stays", "1,3,5,4",
+                   "w0 float[6,3,1,1] fixed float[6,1,3,3] b1 float[6] w2 float[4,6,1,1]",
+                   "c = Conv (x, w0) d = Conv<group=6> (c, fixed, b1) y = Conv (d, w2)"),
+      network_case("LayerNormalization", "2,5,10", "w0 float[10,14] s0 float[14] b0 float[14] w1 float[14,10]",
+                   "c = MatMul (x, w0) n = LayerNormalization (c, s0, b0) y = MatMul (n, w1)"),
+      network_case("InstanceNormalization", "2,3,5,4", "w0 float[6,3,1,1] s0 float[6] b0 float[6] w1 float[4,6,1,1]",
+                   "c = Conv (x, w0) n = InstanceNormalization (c, s0, b0) y = Conv (n, w1)"),
       network_case("a value read in both layouts", "1,3,5,4", kTwo,
-                   "c = Conv (x, w0, b0) t = Transpose<perm=[0,1,3,2]> (c) u = Transpose<perm=[0,1,3,2]> (t) s = Add (u, c) y = Conv (s, "
+                   "c = Conv (x, w0, b0) t = Transpose<perm=[0,1,3,2]> (c) u = Transpose<perm=[0,1,3,2]> (t) s = Add "
+                   "(u, c) y = Conv (s, "
                    "w1)"),
   };
 }
@@ -147,8 +165,10 @@ ir::Model model_of(const TapeCase& c) {
   std::string parameters =
       "float low = {-0.4}, float high = {0.5}, float five = {5.0}, float scale = {0.01}, uint8 zero = {50}, "
       "float fine = {0.00004}, uint16 middle = {12500}, "
-      "int64[2] halves = {3, 3}, int64[3] thirds = {4, 4, 4}, int64[1] one = {1}, int64[1] nine = {9}, int64[1] two = {2}, "
-      "float[4] twice = {1.0, 1.0, 2.0, 2.0}, int64[4] larger = {1, 6, 5, 7}, int64[8] borders = {0, 0, 1, 0, 0, 0, 2, 1}, "
+      "int64[2] halves = {3, 3}, int64[3] thirds = {4, 4, 4}, int64[1] one = {1}, int64[1] nine = {9}, int64[1] two = "
+      "{2}, "
+      "float[4] twice = {1.0, 1.0, 2.0, 2.0}, int64[4] larger = {1, 6, 5, 7}, int64[8] borders = {0, 0, 1, 0, 0, 0, 2, "
+      "1}, "
       "int64[3] tokens = {1, 10, 20}, int64[4] heads = {1, 12, 5, 4}, float e2 = {0.1}, "
       "float[6,1,1] perchannel = {1.0, -0.5, 2.0, 0.3, 0.7, -1.0}, float[10,14] w0t = " +
       test::numbers(140, 3);
@@ -178,6 +198,7 @@ struct TapeBench {
       unit.nodes.push_back(id);
       const auto kind = kKinds.find(node.op);
       if (kind == kKinds.end() || graph.constant(node.input(1)) == nullptr) continue;
+      if (graph.value(node.input(1)).name == "fixed") continue;
       Layer layer;
       layer.kind = kind->second;
       layer.node = id;
@@ -210,7 +231,9 @@ struct TapeBench {
   }
   ir::Tensor stored(const ir::Tensor& tensor) const {
     const bool is_end = tape != nullptr;
-    return (is_end ? tape->result().channels_last : unit.channels_last) ? exec::in_layout(tensor, exec::Layout::kChannelsLast) : tensor;
+    return (is_end ? tape->result().channels_last : unit.channels_last)
+               ? exec::in_layout(tensor, exec::Layout::kChannelsLast)
+               : tensor;
   }
   const float* forward() { return tape->forward(x.data<float>().data(), values, mixing); }
   double loss(const std::vector<float>& direction) {
