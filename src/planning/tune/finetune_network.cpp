@@ -7,7 +7,7 @@
 #include "exec/session.h"
 #include "ir/constants.h"
 #include "planning/tune/finetuner.h"
-#include "planning/tune/network_trainer.h"
+#include "planning/tune/network.h"
 
 namespace quarkq::planning::finetune {
 

@@ -61,8 +61,6 @@ class MemoryBudget {
   int64_t budget_, taken_, work_ = 0;
 };
 
-class NetworkTrainer;
-
 class Finetuner {
  public:
   /// `original` is the float model. `exact` is the same model or another one that provides the targets of the layers.

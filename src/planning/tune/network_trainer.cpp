@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "planning/tune/network_trainer.h"
+#include "planning/tune/network.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "ir/edit.h"
 #include "planning/tune/augment.h"
 #include "planning/tune/network.h"
 #include "support/finetuning.h"
@@ -37,15 +38,15 @@ const std::string kDetector =
   z = Conv (r1, w3)
 })");
 
-Finetuning tuning_of(const std::string& preset, std::vector<std::string> sets = {}, size_t count = 16,
-                     const std::string& body = kDetector) {
+Finetuning network_tuning(const std::string& preset, std::vector<std::string> sets = {}, size_t count = 16,
+                          const std::string& body = kDetector) {
   sets.insert(sets.begin(), "FastFinetune.NumIterations=100");
   return Finetuning(preset, std::move(sets), count, body);
 }
 
 TEST(FinetuneNetworkTest, BringsTheOutputsCloser) {
   for (const char* preset : {"A8W8_NETWORK", "XINT8_NETWORK", "VINT8_NETWORK"}) {
-    Finetuning tuning = tuning_of(preset);
+    Finetuning tuning = network_tuning(preset);
     const std::string graph = ir::dump(tuning.bench.model);
     const double before = tuning.error();
     EXPECT_TRUE(tuning.run()) << preset;
@@ -61,7 +62,7 @@ TEST(FinetuneNetworkTest, BringsTheOutputsCloser) {
 
 TEST(FinetuneNetworkTest, StartsAtTheStoredCodes) {
   for (const char* preset : {"A8W8_NETWORK", "XINT8_NETWORK"}) {
-    Finetuning tuning = tuning_of(preset, {"FastFinetune.NumIterations=1", "FastFinetune.LearningRate=1e-6"});
+    Finetuning tuning = network_tuning(preset, {"FastFinetune.NumIterations=1", "FastFinetune.LearningRate=1e-6"});
     const std::string before = tuning.codes();
     tuning.run();
     EXPECT_EQ(tuning.codes(), before) << preset;
@@ -73,16 +74,16 @@ TEST(FinetuneNetworkTest, ThreadsAndMemoryDoNotShow) {
   std::string first;
   for (const int threads : {1, 2, 4}) {
     omp_set_num_threads(threads);
-    Finetuning tuning = tuning_of("XINT8_NETWORK");
+    Finetuning tuning = network_tuning("XINT8_NETWORK");
     tuning.run();
     if (first.empty()) first = tuning.codes();
     EXPECT_EQ(tuning.codes(), first) << threads << " threads";
   }
   omp_set_num_threads(before);
-  Finetuning on_disk = tuning_of("XINT8_NETWORK", {"FastFinetune.MemOptLevel=2"});
+  Finetuning on_disk = network_tuning("XINT8_NETWORK", {"FastFinetune.MemOptLevel=2"});
   on_disk.run();
   EXPECT_EQ(on_disk.codes(), first);
-  Finetuning other = tuning_of("XINT8_NETWORK", {"FastFinetune.FixedSeed=7"});
+  Finetuning other = network_tuning("XINT8_NETWORK", {"FastFinetune.FixedSeed=7"});
   other.run();
   EXPECT_NE(other.codes(), first);
 }
@@ -90,10 +91,10 @@ TEST(FinetuneNetworkTest, ThreadsAndMemoryDoNotShow) {
 TEST(FinetuneNetworkTest, GoesOnWhereItWasInterrupted) {
   const std::string folder = testing::TempDir() + "finetune_network_state";
   std::filesystem::remove_all(folder);
-  Finetuning whole = tuning_of("XINT8_NETWORK", {"FastFinetune.NumIterations=230"});
+  Finetuning whole = network_tuning("XINT8_NETWORK", {"FastFinetune.NumIterations=230"});
   whole.run();
   for (const size_t stop_at : {size_t{30}, size_t{70}, size_t{120}, size_t{40}}) {
-    Finetuning interrupted = tuning_of("XINT8_NETWORK", {"FastFinetune.NumIterations=230"});
+    Finetuning interrupted = network_tuning("XINT8_NETWORK", {"FastFinetune.NumIterations=230"});
     interrupted.bench.context.tuning.state_folder = folder;
     size_t calls = 0;
     interrupted.bench.context.progress = [&](size_t, size_t) { return ++calls < stop_at; };
@@ -101,7 +102,7 @@ TEST(FinetuneNetworkTest, GoesOnWhereItWasInterrupted) {
               Code::kInterrupted);
   }
   EXPECT_TRUE(std::filesystem::exists(folder + "/layer0.training.bin"));
-  Finetuning resumed = tuning_of("XINT8_NETWORK", {"FastFinetune.NumIterations=230"});
+  Finetuning resumed = network_tuning("XINT8_NETWORK", {"FastFinetune.NumIterations=230"});
   resumed.bench.context.tuning.state_folder = folder;
   size_t calls = 0;
   resumed.bench.context.progress = [&](size_t, size_t) { return ++calls > 0; };
@@ -116,7 +117,7 @@ TEST(FinetuneNetworkTest, LearnsWhatFollowsAnOperatorWithoutABackwardFunction) {
       cat("g (float[1, 3, 12, 12] x) => (float[1, 5, 12, 12] y) <float[4, 3, 1, 1] w0 = ", test::numbers(12, 1),
           ", float[4, 4, 1, 1] w1 = ", test::numbers(16, 2), ", float[5, 4, 1, 1] w2 = ", test::numbers(20, 3),
           "> {\n  c = Conv (x, w0)\n  [sine] s = Sin (c)\n  d = Conv (s, w1)\n  r = Relu (d)\n  y = Conv (r, w2)\n}");
-  Finetuning tuning = tuning_of("A8W8_NETWORK", {}, 16, sine);
+  Finetuning tuning = network_tuning("A8W8_NETWORK", {}, 16, sine);
   tuning.run();
   const auto& report = tuning.bench.context.tuning;
   ASSERT_EQ(report.layers.size(), 1u);
@@ -130,7 +131,7 @@ TEST(FinetuneNetworkTest, LeavesOutWhatFollowsTheLastLayer) {
   const std::string sine =
       cat("g (float[1, 3, 12, 12] x) => (float[1, 4, 12, 12] y) <float[4, 3, 1, 1] w0 = ", test::numbers(12, 1),
           "> {\n  c = Conv (x, w0)\n  y = Sin (c)\n}");
-  Finetuning tuning = tuning_of("A8W8_NETWORK", {}, 16, sine);
+  Finetuning tuning = network_tuning("A8W8_NETWORK", {}, 16, sine);
   tuning.run();
   ASSERT_EQ(tuning.bench.context.tuning.layers.size(), 1u);
   EXPECT_EQ(tuning.bench.context.tuning.layers[0].node, "network (1 layers)");
@@ -144,6 +145,110 @@ TEST(FinetuneNetworkTest, NamesSettingsThatItCannotUse) {
     ASSERT_FALSE(changed.ok()) << set;
     EXPECT_NE(changed.status().message().find("FastFinetune.Unit"), std::string::npos) << changed.status().message();
   }
+}
+
+/// The simulated model of a text, its layers and the region that is learned.
+struct Region {
+  explicit Region(const std::string& outputs, const std::string& nodes) {
+    model = test::model_of(cat("g (float[1, 3, 12, 12] x) => (", outputs, ") <float[4, 3, 1, 1] wa = ",
+                               test::numbers(12, 1), ", float[4, 4, 1, 1] wb = ", test::numbers(16, 2),
+                               ", float scale = {0.01}, uint8 zero = {0}> { ", nodes, " }"));
+    layers.reserve(8);
+    for (const ir::NodeId id : model.graph.order()) {
+      if (!model.graph.node(id).is("Conv")) continue;
+      planning::finetune::Layer layer;
+      layer.node = id;
+      layers.push_back(layer);
+    }
+    Result<Network> made = planning::finetune::find_network(layers, model.graph, {});
+    status = made.status();
+    if (made.ok()) found = std::move(made).value();
+  }
+  std::string names(const std::vector<ir::ValueId>& values) const {
+    std::string text;
+    for (const ir::ValueId value : values) text += model.graph.value(value).name + " ";
+    return text;
+  }
+
+  ir::Model model;
+  std::vector<planning::finetune::Layer> layers;
+  Status status;
+  Network found;
+};
+
+TEST(FindNetworkTest, SpansFromInputsToOutputs) {
+  const Region all("float[] y, float[] z", "a = Conv (x, wa) b = Conv (a, wb) y = Relu (b) z = Sigmoid (a)");
+  EXPECT_EQ(all.found.region.nodes.size(), 4u);
+  EXPECT_EQ(all.names(all.found.region.starts), "x ");
+  EXPECT_EQ(all.names(all.found.region.ends), "y z ");
+  EXPECT_TRUE(all.found.barriers.empty());
+}
+
+TEST(FindNetworkTest, BeginsAfterAnUnknownOperatorThatLayersFollow) {
+  const Region part("float[] y, float[] z",
+                    "a = Conv (x, wa) s = Sin (a) b = Conv (s, wb) y = Relu (b) z = Sigmoid (a)");
+  EXPECT_EQ(part.names(part.found.region.starts), "s a ");
+  EXPECT_EQ(part.names(part.found.region.ends), "y z ");
+  ASSERT_EQ(part.found.region.layers.size(), 1u);
+  ASSERT_EQ(part.found.barriers.size(), 1u);
+}
+
+TEST(FindNetworkTest, EndsBeforeAnUnknownOperatorAfterTheLastLayer) {
+  const Region part("float[] y", "a = Conv (x, wa) b = Conv (a, wb) s = Sin (b) y = Relu (s)");
+  EXPECT_EQ(part.names(part.found.region.ends), "b ");
+  EXPECT_EQ(part.found.region.layers.size(), 2u);
+  EXPECT_TRUE(part.found.barriers.empty());
+}
+
+TEST(FindNetworkTest, NamesTheOperatorThatLeavesNothing) {
+  const Region none("float[] y", "s = Sin (x) y = Relu (s)");
+  EXPECT_EQ(none.status.code(), Code::kUnsupported);
+}
+
+/// Channels of the calibrated model are those of the teacher, multiplied by factors.
+TEST(FindTargetsTest, MeasuresFactorsOfChannels) {
+  const Region region(
+      "float[] y",
+      "a = Conv (x, wa) r = Relu (a) m = MaxPool<kernel_shape=[1,1]> (r) "
+      R"(q = quarkq.FakeQuantize<quantize_op="QuantizeLinear", quantize_domain="", dequantize_op="DequantizeLinear", )"
+      R"(dequantize_domain=""> (m, scale, zero) y = Conv (q, wb))");
+  ir::Model scaled = region.model;
+  ir::Tensor weights = *scaled.graph.constant(scaled.graph.find("wa"));
+  const auto values = weights.mutable_data<float>();
+  for (size_t i = 0; i < 3; ++i) values[i] *= 3;  // channel 0
+  ir::GraphEdit(scaled.graph).set_constant(scaled.graph.find("wa"), weights);
+  const test::SmoothSamples data(2);
+  const exec::Environment environment;
+  Network network = region.found;
+  const planning::finetune::NetworkModels models{scaled, scaled, region.model, nullptr, environment, data};
+  ASSERT_TRUE(planning::finetune::find_targets(models, 2, network).ok());
+  ASSERT_EQ(network.targets.size(), 2u);
+  EXPECT_TRUE(network.targets[0].is_output);
+  EXPECT_TRUE(network.targets[0].factors.empty());
+  EXPECT_EQ(region.names(network.region.ends), "y q ");
+  const std::vector<float>& factors = network.targets[1].factors;
+  ASSERT_EQ(factors.size(), 4u);
+  for (size_t c = 0; c < 4; ++c) {
+    const bool is_seen = factors[c] > 0;
+    EXPECT_NEAR(factors[c], !is_seen ? 0 : c == 0 ? 3 : 1, 1e-3) << c;
+  }
+  EXPECT_GT(network.targets[0].power, 0);
+  EXPECT_EQ(network.targets[0].sigmoid_power, 0);
+}
+
+TEST(FindTargetsTest, ComparesTheSigmoidThatTheTailApplies) {
+  const Region region("float[] y, float[] z", "y = Conv (x, wa) z = Conv (y, wb)");
+  const ir::Model tail = test::model_of(
+      "t (float[1, 4, 12, 12] y, float[1, 4, 12, 12] z) => (float[] s, float[] r) <int64[2] shape = {4, 144}> {\n"
+      "  v = Reshape (y, shape)\n  s = Sigmoid (v)\n  w = Relu (z)\n  r = Sigmoid (w)\n}");
+  const test::SmoothSamples data(2);
+  const exec::Environment environment;
+  Network network = region.found;
+  const planning::finetune::NetworkModels models{region.model, region.model, region.model, &tail, environment, data};
+  ASSERT_TRUE(planning::finetune::find_targets(models, 2, network).ok());
+  ASSERT_EQ(network.targets.size(), 2u);
+  EXPECT_GT(network.targets[0].sigmoid_power, 0);
+  EXPECT_EQ(network.targets[1].sigmoid_power, 0);
 }
 
 ir::Tensor image_of(const ir::Shape& dims) {
