@@ -69,8 +69,8 @@ Status Finetuner::make_network() {
 
 /// The variables start as near to the float values as the stored codes allow, so that the start is the model as
 /// quantized.
-Result<std::unique_ptr<Variables>> Finetuner::make_network_variables(const Layer& layer,
-                                                                     const LayerValues& stored) const {
+Result<std::unique_ptr<Variables>> Finetuner::make_network_variables(const Layer& layer, const LayerValues& stored,
+                                                                     double rate) const {
   const auto start_of = [&](const Grid& grid, const std::vector<float>& now, ir::ValueId exact) {
     constexpr float kInside = 0.49f;  // of a step: rounding gives the stored code
     std::vector<float> start = now;
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Variables>> Finetuner::make_network_variables(const Layer
     if (start.bias_grid) start.bias = start_of(*start.bias_grid, stored.bias, layer.exact.bias);
   }
   start.decay_steps = options_.iterations;
-  return make_adaquant(std::move(start), options_.learning_rate);
+  return make_adaquant(std::move(start), rate);
 }
 
 std::string Finetuner::rate_text(double samples_per_second, double seconds_left) const {
@@ -113,19 +113,27 @@ Result<LearnedConstants> Finetuner::learned_by_network(const Layer& layer, Varia
   return constants;
 }
 
+Status Finetuner::make_network_variables(const std::vector<LayerValues>& stored, double rate_share,
+                                         UnitVariables& variables) const {
+  variables.clear();
+  for (size_t i = 0; i < stored.size(); ++i) {
+    QQ_TRY(variables.emplace_back(),
+           make_network_variables(*network_->region.layers[i], stored[i], rate_share * options_.learning_rate));
+  }
+  return Status();
+}
+
 Result<SavedUnit> Finetuner::train_network(const std::string& key) {
   const NetworkModels models = network_models();
   QQ_RETURN_IF_ERROR(find_targets(models, samples_, *network_));
   QQ_RETURN_IF_ERROR(memory_.make_room(0, units_[0].inner_bytes, store_));
   std::vector<LayerValues> stored;
-  UnitVariables variables;
   for (const Layer* layer : network_->region.layers) {
     QQ_TRY(stored.emplace_back(), stored_values(*layer));
-    QQ_TRY(variables.emplace_back(), make_network_variables(*layer, stored.back()));
   }
   NetworkTrainer trainer(models, *network_, options_, store_);
   QQ_RETURN_IF_ERROR(trainer.prepare(samples_));
-  return train_network(trainer, variables, stored, key);
+  return train_network(trainer, stored, key);
 }
 
 namespace {
@@ -156,16 +164,18 @@ bool set_state(const std::vector<float>& state, int64_t step, const UnitVariable
 
 }  // namespace
 
-Result<SavedUnit> Finetuner::train_network(NetworkTrainer& trainer, const UnitVariables& variables,
-                                           const std::vector<LayerValues>& stored, const std::string& key) {
+Result<SavedUnit> Finetuner::train_network(NetworkTrainer& trainer, const std::vector<LayerValues>& stored,
+                                           const std::string& key) {
   const Partition parts = partition(samples_, context_.settings.quirk(config::Quirk::kJudgeTunedLayers));
+  UnitVariables variables;
   SavedTraining now;
-  std::optional<SavedTraining> earlier = saved_.load_training(0, key);
+  const std::optional<SavedTraining> earlier = saved_.load_training(0, key);
+  QQ_RETURN_IF_ERROR(make_network_variables(stored, earlier ? earlier->rate_share : 1, variables));
   if (earlier && earlier->step < options_.iterations && fits(units_[0], earlier->best) &&
-      set_state(earlier->state, earlier->step, variables)) {
-    now.step = earlier->step;
-    now.best = std::move(earlier->best);
+      set_state(earlier->state, earlier->step - earlier->begun, variables)) {
+    now = *earlier;
   } else {
+    QQ_RETURN_IF_ERROR(make_network_variables(stored, 1, variables));
     QQ_TRY(now.best.error_before, trainer.error(stored, parts.judging));
     now.best.error_after = now.best.error_before;
   }
@@ -180,9 +190,12 @@ Result<SavedUnit> Finetuner::train_network(NetworkTrainer& trainer, const UnitVa
     }
     return Status();
   };
-  hooks.save = [&](int64_t step) -> Status {
+  hooks.restart = [&](double rate_share) { return make_network_variables(stored, rate_share, variables); };
+  hooks.save = [&](const NetworkTrainer::Position& at) -> Status {
     if (!saved_.is_on()) return Status();
-    now.step = step;
+    now.step = at.step;
+    now.begun = at.begun;
+    now.rate_share = at.rate_share;
     now.state = state_of(variables);
     return saved_.save_training(0, key, now);
   };
@@ -190,7 +203,8 @@ Result<SavedUnit> Finetuner::train_network(NetworkTrainer& trainer, const UnitVa
     context_.tuning->now = rate_text(at.samples_per_second, at.seconds_left);
     return !context_.progress || context_.progress(static_cast<size_t>(at.step), static_cast<size_t>(at.steps));
   };
-  const Status status = trainer.train(variables, stored, parts, {now.step, best.error_after}, hooks);
+  const Status status =
+      trainer.train(variables, stored, parts, {now.step, now.begun, now.rate_share, best.error_after}, hooks);
   context_.tuning->now.clear();
   QQ_RETURN_IF_ERROR(status);
   return best;

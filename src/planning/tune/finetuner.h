@@ -81,8 +81,10 @@ class Finetuner {
   Status make_network();
   NetworkModels network_models() const;
   Result<SavedUnit> train_network(const std::string& key);
-  Result<SavedUnit> train_network(NetworkTrainer& trainer, const UnitVariables& variables,
-                                  const std::vector<LayerValues>& stored, const std::string& key);
+  Status make_network_variables(const std::vector<LayerValues>& stored, double rate_share,
+                                UnitVariables& variables) const;
+  Result<SavedUnit> train_network(NetworkTrainer& trainer, const std::vector<LayerValues>& stored,
+                                  const std::string& key);
   std::string rate_text(double samples_per_second, double seconds_left) const;
   Result<std::vector<Unit>> tried(std::vector<Unit> units) const;
   std::optional<SavedUnit> load(size_t index, const std::string& key) const;
@@ -95,7 +97,8 @@ class Finetuner {
   Result<LayerValues> stored_values(const Layer& layer) const;
   Result<std::unique_ptr<Variables>> make_variables(const Layer& layer, const std::vector<float>& bias,
                                                     double rate) const;
-  Result<std::unique_ptr<Variables>> make_network_variables(const Layer& layer, const LayerValues& stored) const;
+  Result<std::unique_ptr<Variables>> make_network_variables(const Layer& layer, const LayerValues& stored,
+                                                            double rate) const;
   Result<UnitVariables> make_variables(const Unit& unit, const std::vector<LayerValues>& stored, double rate) const;
   LearnedConstants learned(const Layer& layer, const Variables& variables) const;
   Result<LearnedConstants> learned_by_network(const Layer& layer, Variables& variables) const;

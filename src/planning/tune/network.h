@@ -80,24 +80,28 @@ class NetworkTrainer {
   /// teacher's power. Inner values are means to an end, and do not take part.
   Result<double> error(const std::vector<LayerValues>& layers, const std::vector<size_t>& samples);
 
+  /// Where a training is.
+  struct Position {
+    int64_t step = 0;       ///< Number of finished steps.
+    int64_t begun = 0;      ///< Step at which the variables were at their start.
+    double rate_share = 1;  ///< Factor of the learning rate.
+    double best = 0;        ///< Lowest loss on the judging samples so far.
+  };
   struct Hooks {
     /// Called where the loss on the judging samples is lower than before, with that loss.
     std::function<Status(double error)> better;
     /// Called after each step; returning false interrupts.
     std::function<bool(const TrainingProgress&)> progress;
-    /// Called after every kJudgeSteps steps except the last ones, with the number of finished steps.
-    std::function<Status(int64_t step)> save;
+    /// Called after every kJudgeSteps steps except the last ones.
+    std::function<Status(const Position& at)> save;
+    /// Called where steps were too long. Sets all variables to their start with this factor of the learning rate.
+    std::function<Status(double rate_share)> restart;
   };
   static constexpr int64_t kJudgeSteps = 50;
 
-  /// Where a training begins.
-  struct Start {
-    int64_t step = 0;  ///< Number of finished steps.
-    double best = 0;   ///< Lowest loss on the judging samples so far.
-  };
   /// Moves the variables. `values` have the sizes of the layers' values.
   Status train(const UnitVariables& variables, const std::vector<LayerValues>& values, const Partition& samples,
-               Start start, const Hooks& hooks);
+               Position at, const Hooks& hooks);
 
   /// Returns the bytes of the values between operators that have been in memory at once.
   size_t tape_bytes() const { return pool_.bytes(); }
@@ -117,6 +121,7 @@ class NetworkTrainer {
   /// written.
   Result<double> compare(Tape& tape, const Inputs& inputs, double share);
   Status make_current(const UnitVariables& variables);
+  Status judge(const UnitVariables& variables, const std::vector<size_t>& samples, Position& at, const Hooks& hooks);
   Result<double> add_sample(int64_t step, size_t place, const std::vector<size_t>& samples, Gradients& gradients);
 
   const NetworkModels& models_;

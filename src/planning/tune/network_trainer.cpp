@@ -15,6 +15,8 @@ namespace {
 
 constexpr double kCrops[] = {0.6, 0.7, 0.8, 0.9};  ///< Sides of crops, relative to the image.
 constexpr int64_t kCropUnit = 32;                  ///< Sides of crops are multiples: networks halve sizes five times.
+constexpr double kTooFar = 1.5;                    ///< After so many times the loss of the start, steps are too long.
+constexpr double kShorter = 0.25;                  ///< Factor of the learning rate then.
 constexpr uint64_t kShuffle = 0x5eed;              ///< Place of the draws that order the samples.
 
 exec::SessionOptions fetching(std::vector<ir::ValueId> values) {
@@ -220,34 +222,43 @@ Result<double> NetworkTrainer::add_sample(int64_t step, size_t place, const std:
 }
 
 Status NetworkTrainer::train(const UnitVariables& variables, const std::vector<LayerValues>& values,
-                             const Partition& samples, Start start, const Hooks& hooks) {
+                             const Partition& samples, Position at, const Hooks& hooks) {
   const Stopwatch watch;
-  const int64_t first = start.step;
+  const int64_t first = at.step;
   now_ = values;
   Gradients gradients{now_, std::vector<bool>(now_.size())};
-  for (int64_t step = start.step; step < options_.iterations;) {
+  while (at.step < options_.iterations) {
     QQ_RETURN_IF_ERROR(make_current(variables));
     clear(variables, gradients);
     for (size_t k = 0; k < static_cast<size_t>(options_.batch_size); ++k)
-      QQ_RETURN_IF_ERROR(add_sample(step, k, samples.training, gradients).status());
+      QQ_RETURN_IF_ERROR(add_sample(at.step, k, samples.training, gradients).status());
     for (size_t i = 0; i < variables.size(); ++i)
-      variables[i]->step(step, gradients.layers[i].weights, gradients.layers[i].bias);
-    ++step;
-    if (step % kJudgeSteps == 0 || step == options_.iterations) {
-      QQ_RETURN_IF_ERROR(make_current(variables));
-      QQ_TRY(const double error_now, error(now_, samples.judging));
-      if (error_now < start.best) {
-        start.best = error_now;
-        QQ_RETURN_IF_ERROR(hooks.better(error_now));
-      }
-      if (step < options_.iterations) QQ_RETURN_IF_ERROR(hooks.save(step));
-    }
-    const double each = watch.seconds() / static_cast<double>(step - first);
-    const TrainingProgress progress{step, options_.iterations, static_cast<double>(options_.batch_size) / each,
-                                    each * static_cast<double>(options_.iterations - step)};
+      variables[i]->step(at.step, gradients.layers[i].weights, gradients.layers[i].bias);
+    ++at.step;
+    if (at.step % kJudgeSteps == 0 || at.step == options_.iterations)
+      QQ_RETURN_IF_ERROR(judge(variables, samples.judging, at, hooks));
+    const double each = watch.seconds() / static_cast<double>(at.step - first);
+    const TrainingProgress progress{at.step, options_.iterations, static_cast<double>(options_.batch_size) / each,
+                                    each * static_cast<double>(options_.iterations - at.step)};
     if (!hooks.progress(progress)) return Status(Code::kInterrupted, "interrupted");
   }
   return Status();
+}
+
+Status NetworkTrainer::judge(const UnitVariables& variables, const std::vector<size_t>& samples, Position& at,
+                             const Hooks& hooks) {
+  QQ_RETURN_IF_ERROR(make_current(variables));
+  QQ_TRY(const double now, error(now_, samples));
+  const bool is_first = at.step - at.begun <= kJudgeSteps;
+  if (now < at.best) {
+    at.best = now;
+    QQ_RETURN_IF_ERROR(hooks.better(now));
+  } else if (is_first && now > kTooFar * at.best && at.step < options_.iterations) {
+    at.begun = at.step;
+    at.rate_share *= kShorter;
+    QQ_RETURN_IF_ERROR(hooks.restart(at.rate_share));
+  }
+  return at.step < options_.iterations ? hooks.save(at) : Status();
 }
 
 Status NetworkTrainer::make_current(const UnitVariables& variables) {

@@ -134,6 +134,8 @@ std::string encode_saved_training(const std::string& key, const SavedTraining& t
   std::string bytes(kTrainingFormat);
   bytes += key;
   append(bytes, training.step);
+  append(bytes, training.begun);
+  append(bytes, training.rate_share);
   append(bytes, static_cast<uint32_t>(best.size()));
   bytes += best;
   append(bytes, ir::Tensor::from<float>({static_cast<int64_t>(training.state.size())}, training.state));
@@ -146,9 +148,13 @@ std::optional<SavedTraining> parse_saved_training(std::string_view bytes, const 
   LayerReader reader(*content);
   SavedTraining training;
   training.step = reader.take<int64_t>();
+  training.begun = reader.take<int64_t>();
+  training.rate_share = reader.take<double>();
   const std::optional<SavedUnit> best = parse_saved_unit(reader.take_text(), key);
   const ir::Tensor state = reader.take_tensor();
-  if (!reader.ok() || !best || training.step < 0 || state.type() != ElementType::kFloat) return {};
+  if (!reader.ok() || !best || training.begun < 0 || training.step < training.begun ||
+      state.type() != ElementType::kFloat)
+    return {};
   training.best = *best;
   training.state.assign(state.data<float>().begin(), state.data<float>().end());
   return training;

@@ -28,6 +28,8 @@ struct SavedUnit {
 /// A training between two steps.
 struct SavedTraining {
   int64_t step = 0;          ///< Number of finished steps.
+  int64_t begun = 0;         ///< Step at which the variables were at their start.
+  double rate_share = 1;     ///< Factor of the learning rate.
   SavedUnit best;            ///< The best state so far; kept = false: the start.
   std::vector<float> state;  ///< All numbers that steps change.
 };

@@ -150,9 +150,9 @@ TEST(FinetuneNetworkTest, NamesSettingsThatItCannotUse) {
 /// The simulated model of a text, its layers and the region that is learned.
 struct Region {
   explicit Region(const std::string& outputs, const std::string& nodes) {
-    model = test::model_of(cat("g (float[1, 3, 12, 12] x) => (", outputs, ") <float[4, 3, 1, 1] wa = ",
-                               test::numbers(12, 1), ", float[4, 4, 1, 1] wb = ", test::numbers(16, 2),
-                               ", float scale = {0.01}, uint8 zero = {0}> { ", nodes, " }"));
+    model = test::model_of(cat(
+        "g (float[1, 3, 12, 12] x) => (", outputs, ") <float[4, 3, 1, 1] wa = ", test::numbers(12, 1),
+        ", float[4, 4, 1, 1] wb = ", test::numbers(16, 2), ", float scale = {0.1}, uint8 zero = {0}> { ", nodes, " }"));
     layers.reserve(8);
     for (const ir::NodeId id : model.graph.order()) {
       if (!model.graph.node(id).is("Conv")) continue;
@@ -230,7 +230,7 @@ TEST(FindTargetsTest, MeasuresFactorsOfChannels) {
   ASSERT_EQ(factors.size(), 4u);
   for (size_t c = 0; c < 4; ++c) {
     const bool is_seen = factors[c] > 0;
-    EXPECT_NEAR(factors[c], !is_seen ? 0 : c == 0 ? 3 : 1, 1e-3) << c;
+    EXPECT_NEAR(factors[c], !is_seen ? 0 : c == 0 ? 3 : 1, 0.05) << c;
   }
   EXPECT_GT(network.targets[0].power, 0);
   EXPECT_EQ(network.targets[0].sigmoid_power, 0);

@@ -47,11 +47,13 @@ TEST(SavedUnitsTest, SavedUnitsReadBack) {
 }
 
 TEST(SavedUnitsTest, SavedTrainingsReadBack) {
-  const SavedTraining training{50, sample_layer(), {1, -2, 0.5f}};
+  const SavedTraining training{50, 20, 0.25, sample_layer(), {1, -2, 0.5f}};
   const std::string bytes = encode_saved_training("key", training);
   const auto back = parse_saved_training(bytes, "key");
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(back->step, 50);
+  EXPECT_EQ(back->begun, 20);
+  EXPECT_EQ(back->rate_share, 0.25);
   EXPECT_EQ(back->state, training.state);
   expect_same(back->best, training.best);
   EXPECT_FALSE(parse_saved_training(bytes, "other").has_value());
