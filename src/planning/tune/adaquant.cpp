@@ -36,7 +36,7 @@ class Learned {
         quantizer_(std::move(quantizer)),
         adam_(values_.size(), rate) {}
 
-  /// From now on the rate is a share of the quantization step, but at least of `least`.
+  /// Makes the rate a share of the quantization step, or of `least` if that is larger.
   void count_in_steps(float least) {
     for (size_t i = 0; i < values_.size(); ++i) units_.push_back(std::max(least, grid_->of(i).scale));
   }

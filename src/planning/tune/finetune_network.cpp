@@ -72,7 +72,7 @@ Status Finetuner::make_network() {
 Result<std::unique_ptr<Variables>> Finetuner::make_network_variables(const Layer& layer, const LayerValues& stored,
                                                                      double rate) const {
   const auto start_of = [&](const Grid& grid, const std::vector<float>& now, ir::ValueId exact) {
-    constexpr float kInside = 0.49f;  // of a step: rounding gives the stored code
+    constexpr float kInside = 0.49f;  // In steps; rounding yields the stored code.
     std::vector<float> start = now;
     const ir::Tensor* floats = ir::stored_floats(exact_.graph, exact);
     const std::vector<float> wanted = floats == nullptr ? now : ir::float_values(*floats).value();

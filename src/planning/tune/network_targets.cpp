@@ -63,7 +63,7 @@ class TargetFinder {
   TargetFinder(const NetworkModels& models, Network& network) : models_(models), network_(network) {}
 
   Status find(size_t samples) {
-    for (const ir::ValueId end : network_.region.ends) add(end, /*is_output=*/true);
+    for (const ir::ValueId end : network_.region.ends) add(before_softmax(end), /*is_output=*/true);
     add_inner();
     if (pairs_.empty()) return unsupported("no output has a value of the same name in the float model");
     QQ_RETURN_IF_ERROR(measure(std::min(samples, kSamples)));
@@ -85,6 +85,19 @@ class TargetFinder {
   ir::ValueId base_of(ir::ValueId value) const {
     const ir::Node* producer = quantized().producer(value);
     return producer != nullptr && producer->op == plan::kFakeQuantize ? producer->input(0) : value;
+  }
+
+  /// Returns the input of the Softmax that makes the value, if it has a partner, otherwise the value: the gradient
+  /// through a Softmax vanishes where it is certain.
+  ir::ValueId before_softmax(ir::ValueId end) const {
+    const ir::Node* producer = quantized().producer(base_of(end));
+    if (producer == nullptr || !producer->is("Softmax")) return end;
+    const ir::ValueId logits = producer->input(0), id = is_exact(logits) ? logits : base_of(logits);
+    const bool has_partner = is_exact(id) && teacher().find(exact().value(id).name).valid();
+    const auto& nodes = network_.region.nodes;
+    const ir::Node* maker = quantized().producer(logits);
+    const bool is_inside = maker != nullptr && std::find(nodes.begin(), nodes.end(), maker->id) != nodes.end();
+    return has_partner && is_inside ? logits : end;
   }
 
   void add(ir::ValueId end, bool is_output) {

@@ -46,7 +46,7 @@ class MoveOp : public TapeOp {
     for (auto& list : copies_) list.resize(outputs_.size());
   }
 
-  /// `numbers` are those of the elements of output `output`, in the order in memory. 0 stands for a zero.
+  /// `numbers` has the number of each element of output `output`, in the order in memory. 0: the element is zero.
   Status set(size_t output, std::span<const int64_t> numbers) {
     size_t s = 0;
     for (size_t i = 0; i < numbers.size(); ++i) {
@@ -136,7 +136,7 @@ class MoveOp : public TapeOp {
     }
   }
 
-  /// Sorts runs by source, so that those of one source element follow each other.
+  /// Sorts runs by source, so that all runs of one source element follow each other.
   static void sort_by_source(Copies& copies) {
     std::stable_sort(copies.runs.begin(), copies.runs.end(),
                      [](const Run& a, const Run& b) { return a.from < b.from; });
@@ -272,7 +272,7 @@ class LinearResizeOp : public TapeOp {
     GradientPlace place(input_, pass.pool);
     float* const dx = place.data();
     const int64_t channels = input_.dims[1];
-    constexpr int64_t kChannels = 16;  // results of one piece share inputs, those of two do not
+    constexpr int64_t kChannels = 16;  // Pieces share no input.
     parallel_pieces(channels, kChannels, {}, [&](int64_t begin, int64_t end) {
       for (int64_t i = 0; i < input_.size; i += channels) std::fill(dx + i + begin, dx + i + end, 0.0f);
       for (int64_t line = 0; line < input_.dims[0] * output_.dims[2]; ++line) {

@@ -51,7 +51,7 @@ double row_loss(const TargetLoss& a, int64_t row, float scale) {
   return static_cast<double>(sum);
 }
 
-/// The same without factors, for many elements.
+/// Returns the loss of [begin, end) without factors and without the Sigmoid's.
 double plain_loss(const TargetLoss& a, int64_t begin, int64_t end, float scale) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)

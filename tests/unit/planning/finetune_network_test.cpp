@@ -251,6 +251,29 @@ TEST(FindTargetsTest, ComparesTheSigmoidThatTheTailApplies) {
   EXPECT_EQ(network.targets[1].sigmoid_power, 0);
 }
 
+TEST(FindTargetsTest, ComparesTheValueBeforeASoftmax) {
+  const Region region("float[] s", "y = Conv (x, wa) z = Conv (y, wb) s = Softmax<axis=1> (z)");
+  const test::SmoothSamples data(2);
+  const exec::Environment environment;
+  Network network = region.found;
+  EXPECT_EQ(region.names(network.region.ends), "s ");
+  const planning::finetune::NetworkModels models{region.model, region.model, region.model, nullptr, environment, data};
+  ASSERT_TRUE(planning::finetune::find_targets(models, 2, network).ok());
+  EXPECT_EQ(region.names(network.region.ends), "z ");
+  EXPECT_TRUE(network.targets[0].is_output);
+}
+
+TEST(FindTargetsTest, FailsWithoutAPartner) {
+  const Region region("float[] y", "y = Conv (x, wa)");
+  const ir::Model other =
+      test::model_of("g (float[1, 3, 12, 12] x) => (float[1, 3, 12, 12] other) { other = Relu (x) }");
+  const test::SmoothSamples data(2);
+  const exec::Environment environment;
+  Network network = region.found;
+  const planning::finetune::NetworkModels models{region.model, region.model, other, nullptr, environment, data};
+  EXPECT_EQ(planning::finetune::find_targets(models, 2, network).code(), Code::kUnsupported);
+}
+
 ir::Tensor image_of(const ir::Shape& dims) {
   ir::Tensor image = ir::Tensor::allocate(ElementType::kFloat, dims);
   const auto values = image.mutable_data<float>();
