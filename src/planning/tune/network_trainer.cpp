@@ -16,7 +16,7 @@ namespace {
 constexpr double kCrops[] = {0.6, 0.7, 0.8, 0.9};  ///< Sides of crops, relative to the image.
 constexpr int64_t kCropUnit = 32;                  ///< Sides of crops are multiples: networks halve sizes five times.
 constexpr double kTooFar = 1.5;                    ///< After so many times the loss of the start, steps are too long.
-constexpr double kShorter = 0.25;                  ///< Factor of the learning rate then.
+constexpr double kShorter = 0.0625;                ///< Factor of the learning rate then.
 constexpr uint64_t kShuffle = 0x5eed;              ///< Place of the draws that order the samples.
 
 exec::SessionOptions fetching(std::vector<ir::ValueId> values) {

@@ -300,6 +300,33 @@ TEST(AugmentationTest, CropsMirrorsAndScales) {
   }
 }
 
+TEST(AugmentationTest, KeepsAnUnchangedImage) {
+  for (const ir::Shape& dims : {ir::Shape{1, 1, 16, 16}, {1, 3, 20, 24}, {1, 20, 24, 3}}) {
+    const std::optional<Augmentation> images = Augmentation::of(dims);
+    ASSERT_TRUE(images);
+    const ir::Tensor image = image_of(dims);
+    const ir::Tensor same = images->changed(image, {0, 0, images->height(), images->width()});
+    EXPECT_TRUE(same.same_as(image));
+    const ir::Tensor mirrored = images->changed(image, {0, 0, images->height(), images->width(), true});
+    EXPECT_FALSE(mirrored.same_as(image));
+    const ir::Tensor twice = images->changed(mirrored, {0, 0, images->height(), images->width(), true});
+    EXPECT_TRUE(twice.same_as(image));
+  }
+}
+
+TEST(PlacedRandomTest, DrawsInTheirRange) {
+  for (uint64_t place = 0; place < 200; ++place) {
+    PlacedRandom random(9, 3, place);
+    EXPECT_LT(random.below(7), 7u);
+    const double share = random.uniform();
+    EXPECT_GE(share, 0);
+    EXPECT_LT(share, 1);
+    EXPECT_NE(PlacedRandom(9, 3, place).uniform(), PlacedRandom(9, 4, place).uniform());
+    EXPECT_NE(PlacedRandom(9, 3, place).uniform(), PlacedRandom(8, 3, place).uniform());
+    EXPECT_NE(PlacedRandom(9, 3, place).uniform(), PlacedRandom(9, 3, place + 1).uniform());
+  }
+}
+
 TEST(AugmentationTest, KeepsWhatIsNoImage) {
   for (const ir::Shape& dims : {ir::Shape{1, 8, 20, 24}, {2, 3, 20, 24}, {1, 3, 48, 320}, {1, 3, 12, 12}, {1, 3, 20}})
     EXPECT_FALSE(Augmentation::of(dims));

@@ -357,6 +357,61 @@ TEST(TapeTest, RefusesWhatItCannotCompute) {
   EXPECT_EQ(Tape::make(unit, model, {1, 3, 1, 4}).status().code(), Code::kUnsupported);
 }
 
+TEST(TapeTest, ReleasesValuesThatNoOperatorReadsAnyMore) {
+  const TapeCase chain = network_case("chain", "1,3,8,8", "w0 float[6,3,1,1] w1 float[6,6,1,1] w2 float[6,6,1,1]",
+                                      "a = Conv (x, w0) b = Relu (a) c = Conv (b, w1) d = Relu (c) y = Conv (d, w2)");
+  TapeBench bench(chain);
+  ASSERT_NE(bench.tape, nullptr);
+  FloatPool training, forward;
+  const ir::Shape dims = bench.input.dims();
+  for (FloatPool* const pool : {&training, &forward}) {
+    Result<std::unique_ptr<Tape>> tape = Tape::make(bench.region, bench.model, {&dims, 1}, pool);
+    ASSERT_TRUE(tape.ok());
+    const float* const x = bench.x.data<float>().data();
+    const Tape::Pass pass = pool == &training ? Tape::Pass::kTraining : Tape::Pass::kOnlyForward;
+    for (size_t i = 0; i < 3; ++i) tape.value()->forward({&x, 1}, bench.values, {}, pass);
+  }
+  const size_t value = 6 * 64 * sizeof(float);
+  EXPECT_EQ(training.bytes(), 5 * value);
+  EXPECT_EQ(forward.bytes(), 2 * value);
+}
+
+TEST(FloatPoolTest, UsesBuffersAgain) {
+  FloatPool pool;
+  FloatBuffer small = pool.take(10), large = pool.take(100);
+  EXPECT_EQ(pool.bytes(), 110 * sizeof(float));
+  const float* const of_small = small.data();
+  pool.give(small);
+  pool.give(large);
+  EXPECT_TRUE(small.empty());
+  FloatBuffer again = pool.take(8), other = pool.take(20);
+  EXPECT_EQ(again.data(), of_small);
+  EXPECT_EQ(again.size(), 8u);
+  EXPECT_EQ(other.capacity(), 100u);
+  EXPECT_EQ(pool.bytes(), 110 * sizeof(float));
+  FloatBuffer third = pool.take(5);
+  EXPECT_EQ(pool.bytes(), 115 * sizeof(float));
+  FloatBuffer none;
+  pool.give(none);
+  EXPECT_EQ(pool.take(5).size(), 5u);
+}
+
+TEST(TapeTest, NamesTheOperatorThatItCannotCompute) {
+  const TapeCase odd = network_case("odd", "1,3,5,4", "w0 float[6,3,1,1]", "c = Conv (x, w0) y = Relu (c)");
+  TapeBench bench(odd);
+  const ir::Model model = test::model_of("g (float[1,3,5,4] x) => (float[] y) { r = Relu (x) y = Sin (r) }");
+  TapeRegion region;
+  region.nodes = model.graph.order();
+  region.starts = {model.graph.inputs()[0]};
+  region.ends = {model.graph.outputs()[0]};
+  region.one_layout = false;
+  const ir::Shape dims = {1, 3, 5, 4};
+  ir::NodeId failed;
+  const auto tape = Tape::make(region, model, {&dims, 1}, nullptr, &failed);
+  EXPECT_EQ(tape.status().code(), Code::kUnsupported);
+  EXPECT_EQ(failed, model.graph.order()[1]);
+}
+
 TEST(TapeTest, DrawsTheirShare) {
   EXPECT_EQ(draw_limit(-1), 0u);
   EXPECT_EQ(draw_limit(std::nan("")), 0u);
