@@ -217,17 +217,37 @@ Status take_algorithm(const OptionMap& map, FinetuneSettings& options) {
   return Status();
 }
 
+/// The whole network learns its weights themselves, in steps of their quantization.
+Status take_network(const OptionMap& map, FinetuneSettings& options) {
+  if (map.find("OptimAlgorithm") != nullptr && options.algorithm != FinetuneAlgorithm::kAdaQuant)
+    return invalid_argument("FastFinetune.Unit: found network and OptimAlgorithm adaround; set adaquant");
+  if (options.parallel)
+    return invalid_argument("FastFinetune.Unit: found network and Parallel, which is for several units; set block");
+  if (options.selective_update || options.largest_only)
+    return invalid_argument("FastFinetune.Unit: found network and ",
+                            options.selective_update ? "SelectiveUpdate" : "SelectMaxMemLayer",
+                            ", which is for several units; leave it false");
+  options.algorithm = FinetuneAlgorithm::kAdaQuant;
+  if (map.find("LearningRate") == nullptr) options.learning_rate = 0.02;
+  if (map.find("NumIterations") == nullptr) options.iterations = 500;
+  if (map.find("BatchSize") == nullptr) options.batch_size = 4;
+  return Status();
+}
+
 Status take_unit(const OptionMap& map, FinetuneSettings& options) {
   std::string name = "layer";
   QQ_RETURN_IF_ERROR(map.take("Unit", name));
-  if (name != "layer" && name != "block")
-    return invalid_argument("FastFinetune.Unit: \"", name, "\", allowed are layer and block");
-  options.unit = name == "block" ? FinetuneUnit::kBlock : FinetuneUnit::kLayer;
-  if (options.unit == FinetuneUnit::kBlock && !options.reference_path.empty())
-    return invalid_argument(
-        "FastFinetune.Unit: found block and RefModelPath, which provides targets only for layers; set layer, or leave "
-        "out RefModelPath");
-  return Status();
+  if (name != "layer" && name != "block" && name != "network")
+    return invalid_argument("FastFinetune.Unit: \"", name, "\", allowed are layer, block and network");
+  options.unit = name == "block"     ? FinetuneUnit::kBlock
+                 : name == "network" ? FinetuneUnit::kNetwork
+                                     : FinetuneUnit::kLayer;
+  if (options.unit != FinetuneUnit::kLayer && !options.reference_path.empty())
+    return invalid_argument("FastFinetune.Unit: found ", name,
+                            " and RefModelPath, which provides targets only for layers; set layer, or leave out "
+                            "RefModelPath");
+  QQ_RETURN_IF_ERROR(map.take("Augment", options.augment));
+  return options.unit == FinetuneUnit::kNetwork ? take_network(map, options) : Status();
 }
 
 Status take_schedule(const OptionMap& map, FinetuneSettings& options) {
@@ -328,7 +348,7 @@ Result<FinetuneSettings> read_finetune_settings(const Settings& settings) {
        "TargetOpType",   "SelectiveUpdate", "UpdateBias",   "OutputQDQ",         "DropRatio",    "MemOptLevel",
        "CacheDir",       "TmpDir",          "LogPeriod",    "RefModelPath",      "DynamicBatch", "Parallel",
        "RegParam",       "BetaRange",       "WarmStart",    "SelectMaxMemLayer", "NumWorkers",   "PinMemory",
-       "UseGDS",         "MemoryBudgetMB",  "Unit",         "ClaimSeconds"}));
+       "UseGDS",         "MemoryBudgetMB",  "Unit",         "ClaimSeconds",      "Augment"}));
   FinetuneSettings options;
   for (const auto take : {take_algorithm, take_schedule, take_samples, take_tuning_layers, take_unit, take_memory})
     QQ_RETURN_IF_ERROR(take(map, options));

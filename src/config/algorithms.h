@@ -37,8 +37,8 @@ Result<std::vector<Algorithm>> read_algorithms(const Node& node, const std::stri
 // FastFinetune (ref:tuning#finetuning-options): settings of AdaRound and AdaQuant.
 
 enum class FinetuneAlgorithm : uint8_t { kAdaRound, kAdaQuant };
-/// The unit of training: a layer with its activation, or a block of layers (ADR 0011).
-enum class FinetuneUnit : uint8_t { kLayer, kBlock };
+/// The unit of training: a layer with its activation, a block of layers (ADR 0011), or the network (ADR 0020).
+enum class FinetuneUnit : uint8_t { kLayer, kBlock, kNetwork };
 
 /// A key of an option that was given but has no effect.
 struct KeyWithoutEffect {
@@ -61,6 +61,7 @@ struct FinetuneSettings {
   std::vector<std::string> target_ops = {"Conv", "ConvTranspose", "InstanceNormalization", "LayerNormalization",
                                          "Gemm", "MatMul"};
   bool selective_update = false;  ///< Keep a layer only if the outputs of the model improve as well.
+  bool augment = true;            ///< Only for networks: images are mirrored, cropped and made brighter or darker.
   bool update_bias = true;        ///< Only for AdaQuant.
   bool output_qdq = false;
   double drop_ratio = 1.0;  ///< Share of the inputs that come from the quantized model; in blocks, of all quantized

@@ -145,11 +145,14 @@ struct FloatContext {
 
 /// Inputs of phase tune in addition to the plan, and its results.
 struct Tuning {
-  std::string state_folder = {};            ///< Folder that stores finished layers; empty: none.
-  std::string shared_folder = {};           ///< Folder of all processes that train this model together; empty: only
-                                            ///< this process.
-  std::string now = {};                     ///< With a shared folder: the most recent work, for the progress display.
-  std::vector<FinetunedLayer> layers = {};  ///< Results of fine-tuning.
+  std::string state_folder = {};   ///< Folder that stores finished layers; empty: none.
+  std::string shared_folder = {};  ///< Folder of all processes that train this model together; empty: only
+                                   ///< this process.
+  std::string now = {};            ///< The most recent work, for the progress display; may be empty.
+  /// The float model before any pass that may change its values, for the whole network; null: the calibrated model.
+  std::shared_ptr<const ir::Model> teacher = {};
+  std::shared_ptr<const ir::Model> tail = {};  ///< The float model after the outputs; may be null.
+  std::vector<FinetunedLayer> layers = {};     ///< Results of fine-tuning.
   std::optional<FinetunedOutputs> outputs = {};
   /// Weights rounded for other plans of the same calibrated model and samples; null: not cached.
   std::shared_ptr<RoundingCache> rounded = {};

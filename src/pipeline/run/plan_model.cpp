@@ -73,6 +73,8 @@ Result<ir::Model> run_float_phases(RunState& state, Samples& samples, pass::Phas
   }
   state.source.data = samples.get();
   const ir::Model converted_model = state.model;  // shares the weights
+  state.tuning.teacher = std::make_shared<const ir::Model>(converted_model);
+  if (state.tail != nullptr) state.tuning.tail = {state.tail, &state.tail->model};
   std::optional<pass::OutputGuard> guard = make_guard(state, probe != nullptr ? probe : samples.get());
   options.guard = guard ? &*guard : nullptr;
   QQ_RETURN_IF_ERROR(run_passes(state, {.from = kFirstGuarded, .until = until}, times, options));

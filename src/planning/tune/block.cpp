@@ -68,7 +68,10 @@ Status Block::set_norm(const ir::Node& node, const ir::Shape& weights) {
   epsilon_ = node.float_or("epsilon", 1e-5f);
   channels_ = weights[0];
   result_size_ = element_count(input_);
+  if (result_size_ == 0) return unsupported("its input is empty");
   normalized_.resize(static_cast<size_t>(result_size_));
+  const bool is_instance = layer_.kind == Layer::Kind::kInstanceNorm;
+  inverse_.resize(static_cast<size_t>(is_instance ? input_[0] * channels_ : result_size_ / channels_));
   return Status();
 }
 
@@ -95,8 +98,7 @@ Result<std::unique_ptr<Block>> Block::make(const Layer& layer, const ir::Node& n
     QQ_RETURN_IF_ERROR(block->make_convolution());
     block->fresh_.resize(static_cast<size_t>(element_count(weights)));
   }
-  block->before_.resize(static_cast<size_t>(block->result_size_));
-  block->result_.resize(block->before_.size());
+  if (layer.activation.kind != Activation::Kind::kNone) block->before_.resize(static_cast<size_t>(block->result_size_));
   return block;
 }
 
@@ -108,13 +110,12 @@ ir::Shape Block::result() const {
   return dims;
 }
 
-void Block::apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias) {
-  if (layer_.kind == Layer::Kind::kInstanceNorm) {
-    normalize_instances(x, {input_[0], result_size_ / (input_[0] * channels_), channels_}, epsilon_, normalized_);
-  } else {
-    normalize_rows(x, result_size_ / channels_, channels_, epsilon_, normalized_);
-  }
-  scale_channels(normalized_, weights, bias, before_);
+InstanceShape Block::norm_shape() const { return {input_[0], result_size_ / (input_[0] * channels_), channels_}; }
+
+void Block::apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias, float* y) {
+  const auto normalize = layer_.kind == Layer::Kind::kInstanceNorm ? normalize_instances : normalize_rows;
+  normalize(x, norm_shape(), epsilon_, normalized_, inverse_);
+  scale_channels(normalized_, weights, bias, y);
 }
 
 /// With the factor of a Gemm.
@@ -125,7 +126,8 @@ const float* Block::scaled(const std::vector<float>& weights) {
   return weights_.data();
 }
 
-void Block::apply_convolution(const float* x, const std::vector<float>& weights, const std::vector<float>* bias) {
+void Block::apply_convolution(const float* x, const std::vector<float>& weights, const std::vector<float>* bias,
+                              float* y) {
   const float* w = scaled(weights);
   const float* b = bias == nullptr ? nullptr : bias->data();
   if (bias != nullptr && layer_.beta != 1) {
@@ -133,23 +135,21 @@ void Block::apply_convolution(const float* x, const std::vector<float>& weights,
     for (float& value : bias_) value *= layer_.beta;
     b = bias_.data();
   }
-  convolution_->run({x, w, b, {}, before_.data(), aligned(scratch_)});
+  convolution_->run({x, w, b, {}, y, aligned(scratch_)});
 }
 
-const std::vector<float>& Block::forward(const float* x, const std::vector<float>& weights,
-                                         const std::vector<float>* bias) {
+void Block::forward(const float* x, const std::vector<float>& weights, const std::vector<float>* bias, float* result) {
+  float* const linear = before_.empty() ? result : before_.data();
   if (layer_.is_norm()) {
-    apply_norm(x, weights, bias);
+    apply_norm(x, weights, bias, linear);
   } else {
-    apply_convolution(x, weights, bias);
+    apply_convolution(x, weights, bias, linear);
   }
-  if (layer_.activation.kind == Activation::Kind::kNone) return before_;
-  activate(layer_.activation, before_, channels_, result_);
-  return result_;
+  if (!before_.empty()) activate(layer_.activation, before_, channels_, {result, before_.size()});
 }
 
-void Block::add_linear_gradient(const float* x, const std::vector<float>& dy, std::vector<float>& weight_gradient) {
-  gradient_->run(x, dy.data(), fresh_.data());
+void Block::add_linear_gradient(const float* x, const float* dy, std::vector<float>& weight_gradient) {
+  gradient_->run(x, dy, fresh_.data());
   if (layer_.kind != Layer::Kind::kProduct || layer_.transposed) {
     for (size_t i = 0; i < fresh_.size(); ++i) weight_gradient[i] += layer_.alpha * fresh_[i];
     return;
@@ -159,13 +159,13 @@ void Block::add_linear_gradient(const float* x, const std::vector<float>& dy, st
     for (size_t n = 0; n < columns; ++n) weight_gradient[k * columns + n] += layer_.alpha * fresh_[n * depth + k];
 }
 
-void Block::backward(const float* x, std::vector<float>& dy, std::vector<float>& weight_gradient,
+void Block::backward(const float* x, std::span<float> dy, std::vector<float>& weight_gradient,
                      std::vector<float>* bias_gradient) {
-  activation_gradient(layer_.activation, before_, channels_, dy);
+  if (!before_.empty()) activation_gradient(layer_.activation, before_, channels_, dy);
   if (layer_.is_norm()) {
-    add_channel_sums(dy, &normalized_, 1, weight_gradient);
+    add_channel_sums(dy, normalized_.data(), 1, weight_gradient);
   } else {
-    add_linear_gradient(x, dy, weight_gradient);
+    add_linear_gradient(x, dy.data(), weight_gradient);
   }
   if (bias_gradient != nullptr) add_channel_sums(dy, nullptr, layer_.beta, *bias_gradient);
 }
@@ -183,14 +183,19 @@ exec::ConvProblem Block::adjoint() const {
 }
 
 Status Block::prepare_input_gradient() {
-  if (layer_.is_norm()) return unsupported("no gradient is computed through a norm");
+  if (layer_.is_norm()) return Status();
   QQ_TRY(adjoint_, exec::Convolution::make(adjoint(), nullptr));
   adjoint_scratch_.resize(adjoint_->scratch_bytes() + 64);
   return Status();
 }
 
-void Block::input_gradient(const std::vector<float>& dy, const std::vector<float>& weights, float* dx) {
-  adjoint_->run({dy.data(), scaled(weights), nullptr, {}, dx, aligned(adjoint_scratch_)});
+void Block::input_gradient(const float* dy, const std::vector<float>& weights, float* dx) {
+  if (layer_.is_norm()) {
+    const bool by_row = layer_.kind == Layer::Kind::kLayerNorm;
+    norm_gradient({dy, normalized_.data(), inverse_.data(), weights.data(), norm_shape(), by_row}, dx);
+    return;
+  }
+  adjoint_->run({dy, scaled(weights), nullptr, {}, dx, aligned(adjoint_scratch_)});
 }
 
 // Activations after a layer and their derivatives. Elementwise, so threads do not matter.
@@ -217,6 +222,15 @@ void for_each(int64_t count, const F& f) {
   for_each_element(static_cast<size_t>(count), kPiece, f);
 }
 
+/// Calls f(elements) for pieces of [0, count).
+template <typename F>
+void in_pieces(int64_t count, const F& f) {
+  constexpr int64_t kPiece = 8192;
+  parallel_pieces(count, kPiece, {.threads = count > 2 * kPiece ? 0 : 1}, [&](int64_t begin, int64_t end) {
+    f(Elements{begin, end});
+  });
+}
+
 float slope_at(const Activation& a, size_t i, int64_t channels) {
   return a.slopes[a.slopes.size() == 1 ? 0 : i % static_cast<size_t>(channels)];
 }
@@ -227,12 +241,18 @@ void activate(const Activation& a, std::span<const float> x, int64_t channels, s
   const auto count = static_cast<int64_t>(x.size());
   switch (a.kind) {
     case ActivationKind::kNone: std::copy(x.begin(), x.end(), y.begin()); break;
-    case ActivationKind::kClip: for_each(count, [&](size_t i) { y[i] = clip(x[i], a.low, a.high); }); break;
+    case ActivationKind::kClip:
+      in_pieces(count, [&](Elements part) {
+        QQ_DISPATCH(planning, clip_to)(x.data(), y.data(), Span{a.low, a.high}, part);
+      });
+      break;
     case ActivationKind::kLeakyRelu:
       for_each(count, [&](size_t i) { y[i] = x[i] < 0 ? slope_at(a, i, channels) * x[i] : x[i]; });
       break;
     case ActivationKind::kHardSigmoid:
-      for_each(count, [&](size_t i) { y[i] = clip(a.low * x[i] + a.high, 0, 1); });
+      in_pieces(count, [&](Elements part) {
+        QQ_DISPATCH(planning, hard_sigmoid)(x.data(), y.data(), a.low, a.high, part);
+      });
       break;
     case ActivationKind::kHardSwish:
       for_each(count, [&](size_t i) { y[i] = x[i] * clip(x[i] / 6 + 0.5f, 0, 1); });
@@ -253,15 +273,16 @@ void activation_gradient(const Activation& a, std::span<const float> x, int64_t 
   switch (a.kind) {
     case ActivationKind::kNone: break;
     case ActivationKind::kClip:
-      for_each(count, [&](size_t i) { dy[i] = x[i] > a.low && x[i] < a.high ? dy[i] : 0.0f; });
+      in_pieces(count, [&](Elements part) {
+        QQ_DISPATCH(planning, pass_strictly_inside)(x.data(), dy.data(), Span{a.low, a.high}, part);
+      });
       break;
     case ActivationKind::kLeakyRelu:
       for_each(count, [&](size_t i) { dy[i] *= x[i] < 0 ? slope_at(a, i, channels) : 1.0f; });
       break;
     case ActivationKind::kHardSigmoid:
-      for_each(count, [&](size_t i) {
-        const float line = a.low * x[i] + a.high;
-        dy[i] = line > 0 && line < 1 ? dy[i] * a.low : 0.0f;
+      in_pieces(count, [&](Elements part) {
+        QQ_DISPATCH(planning, hard_sigmoid_gradient)(x.data(), dy.data(), a.low, a.high, part);
       });
       break;
     case ActivationKind::kHardSwish:
@@ -299,52 +320,88 @@ void activation_gradient(const Activation& a, std::span<const float> x, int64_t 
 
 namespace {
 
-/// `count` values, `stride` apart, without their mean and over their deviation.
-void normalize(const float* x, float* y, int64_t count, int64_t stride, float epsilon) {
+/// Values that are normalized together: `count` of them, `stride` apart.
+struct NormSet {
+  int64_t first = 0, count = 0, stride = 1;
+};
+
+/// Returns 1 / deviation.
+float normalize(const float* x, float* y, const NormSet& set, float epsilon) {
   double sum = 0, square = 0;
-  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i * stride]);
-  const double mean = sum / static_cast<double>(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const double off = static_cast<double>(x[i * stride]) - mean;
+  const int64_t end = set.first + set.count * set.stride;
+  for (int64_t i = set.first; i < end; i += set.stride) sum += static_cast<double>(x[i]);
+  const double mean = sum / static_cast<double>(set.count);
+  for (int64_t i = set.first; i < end; i += set.stride) {
+    const double off = static_cast<double>(x[i]) - mean;
     square += off * off;
   }
-  const double scale = 1 / std::sqrt(square / static_cast<double>(count) + static_cast<double>(epsilon));
-  for (int64_t i = 0; i < count; ++i)
-    y[i * stride] = static_cast<float>((static_cast<double>(x[i * stride]) - mean) * scale);
+  const double scale = 1 / std::sqrt(square / static_cast<double>(set.count) + static_cast<double>(epsilon));
+  for (int64_t i = set.first; i < end; i += set.stride)
+    y[i] = static_cast<float>((static_cast<double>(x[i]) - mean) * scale);
+  return static_cast<float>(scale);
+}
+
+NormSet set_of(const InstanceShape& shape, bool by_row, int64_t i) {
+  if (by_row) return {i * shape.channels, shape.channels, 1};
+  const int64_t size = shape.positions * shape.channels;
+  return {i / shape.channels * size + i % shape.channels, shape.positions, shape.channels};
+}
+
+int64_t set_count(const InstanceShape& shape, bool by_row) {
+  return shape.instances * (by_row ? shape.positions : shape.channels);
 }
 
 }  // namespace
 
-void normalize_instances(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y) {
-  const int64_t instances = shape.instances, positions = shape.positions, channels = shape.channels;
-  const int64_t size = positions * channels;
-  parallel_for(instances * channels, [&](int64_t i) {
-    const int64_t from = i / channels * size + i % channels;
-    normalize(x + from, y.data() + from, positions, channels, epsilon);
+void normalize_instances(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y,
+                         std::vector<float>& inverse) {
+  parallel_for(set_count(shape, false), [&](int64_t i) {
+    inverse[static_cast<size_t>(i)] = normalize(x, y.data(), set_of(shape, false, i), epsilon);
   });
 }
 
-void normalize_rows(const float* x, int64_t rows, int64_t channels, float epsilon, std::vector<float>& y) {
-  parallel_for(rows, [&](int64_t i) { normalize(x + i * channels, y.data() + i * channels, channels, 1, epsilon); });
+void normalize_rows(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y,
+                    std::vector<float>& inverse) {
+  parallel_for(set_count(shape, true), [&](int64_t i) {
+    inverse[static_cast<size_t>(i)] = normalize(x, y.data(), set_of(shape, true, i), epsilon);
+  });
+}
+
+void norm_gradient(const NormGradient& g, float* dx) {
+  parallel_for(set_count(g.shape, g.by_row), [&](int64_t i) {
+    const NormSet set = set_of(g.shape, g.by_row, i);
+    const int64_t end = set.first + set.count * set.stride;
+    const auto at = [&](int64_t k) {
+      return static_cast<double>(g.dy[k]) * static_cast<double>(g.weights[k % g.shape.channels]);
+    };
+    double sum = 0, product = 0;
+    for (int64_t k = set.first; k < end; k += set.stride) {
+      sum += at(k);
+      product += at(k) * static_cast<double>(g.normalized[k]);
+    }
+    const double count = static_cast<double>(set.count);
+    for (int64_t k = set.first; k < end; k += set.stride)
+      dx[k] = g.inverse[i] *
+              static_cast<float>(at(k) - sum / count - static_cast<double>(g.normalized[k]) * product / count);
+  });
 }
 
 void scale_channels(const std::vector<float>& x, const std::vector<float>& weights, const std::vector<float>* bias,
-                    std::vector<float>& y) {
+                    float* y) {
   for (size_t i = 0; i < x.size(); i += weights.size()) {
     for (size_t c = 0; c < weights.size(); ++c)
       y[i + c] = x[i + c] * weights[c] + (bias == nullptr ? 0.0f : (*bias)[c]);
   }
 }
 
-void add_channel_sums(const std::vector<float>& dy, const std::vector<float>* x, float factor,
-                      std::vector<float>& sums) {
+void add_channel_sums(std::span<const float> dy, const float* x, float factor, std::vector<float>& sums) {
   const auto channels = static_cast<int64_t>(sums.size()), rows = static_cast<int64_t>(dy.size()) / channels;
   const int64_t step = std::max<int64_t>(1, kResultChunk / channels), chunks = (rows + step - 1) / step;
   std::vector<double> parts(static_cast<size_t>(chunks * channels));
   parallel_for(chunks, [&](int64_t i) {
     const int64_t first = i * step * channels;
     QQ_DISPATCH(planning, add_rows)
-    (dy.data() + first, x == nullptr ? nullptr : x->data() + first, std::min(step, rows - i * step), channels,
+    (dy.data() + first, x == nullptr ? nullptr : x + first, std::min(step, rows - i * step), channels,
      parts.data() + i * channels);
   });
   for (size_t c = 0; c < sums.size(); ++c) {

@@ -140,6 +140,7 @@ void Finetuner::keep_largest_layer() {
 Status Finetuner::make_units() {
   QQ_RETURN_IF_ERROR(sort_as_written(context_, layers_));
   if (options_.largest_only) keep_largest_layer();
+  if (options_.unit == config::FinetuneUnit::kNetwork) return make_network();
   if (options_.unit == config::FinetuneUnit::kBlock) {
     QQ_TRY(units_, tried(find_blocks(layers_, quantized_.graph, original_.graph)));
     return Status();
@@ -185,7 +186,7 @@ void Finetuner::make_walks() {
 }
 
 Status Finetuner::start_walks() {
-  make_walks();
+  if (!network_) make_walks();
   QQ_RETURN_IF_ERROR(memory_.make_room(0, 0, store_));
   key_.add(run_key());
   if (!saved_.is_on() && !is_shared()) return Status();
@@ -204,6 +205,7 @@ std::string Finetuner::run_key() const {
   hash.add(isa_name(isa()));
   hash.add(ir::dump(quantized_));
   hash.add(ir::dump(exact_));
+  if (network_) hash.add(ir::dump(network_models().teacher));
   hash.add(options_.deciding);
   hash.add(context_.settings.mode_key());
   hash.add(cat(samples_));
@@ -256,8 +258,11 @@ Status Finetuner::judge_model(double before) {
   if (!is_undone && 1 - *after <= kWorse * (1 - before)) return Status();
   context_.diagnostics.add(
       "finetune-no-gain", "FastFinetune",
-      cat(is_undone ? "blocks" : "layers", " came closer to the float ones, the outputs did not: cosine ", before,
-          " before, ", *after, " after, on ", samples, samples == 1 ? " sample" : " samples", " not trained with",
+      cat(is_undone  ? "blocks"
+          : network_ ? "values"
+                     : "layers",
+          " came closer to the float ones, the outputs did not: cosine ", before, " before, ", *after, " after, on ",
+          samples, samples == 1 ? " sample" : " samples", " not trained with",
           is_undone ? "; all weights were put back" : "", "; give more samples (now ", samples_,
           is_undone ? ")" : "), or set FastFinetune.SelectiveUpdate=true, or take the preset without finetuning"));
   return Status();
@@ -284,20 +289,22 @@ Status Finetuner::do_unit(size_t index) {
   key_.add(units_[index].label);
   const std::string key = key_.text();
   if (const std::optional<SavedUnit> done = load(index, key)) {
-    QQ_RETURN_IF_ERROR(skip_unit());
+    if (!network_) QQ_RETURN_IF_ERROR(skip_unit());
     return take(index, *done, /*was_done=*/true);
   }
-  QQ_TRY(const SavedUnit done, make_unit(index));
+  QQ_TRY(const SavedUnit done, make_unit(index, key));
   if (done.failure.empty()) QQ_RETURN_IF_ERROR(saved_.save(index, key, done));
   return take(index, done, /*was_done=*/false);
 }
 
 /// A unit that cannot be trained is also a result.
-Result<SavedUnit> Finetuner::make_unit(size_t index) {
+Result<SavedUnit> Finetuner::make_unit(size_t index, const std::string& key) {
   const Stopwatch watch;
   LayerData data(units_[index].channels_last, store_);
   Result<SavedUnit> done = SavedUnit();
-  if (const Status status = collect(units_[index], data); status.ok()) {
+  if (network_) {
+    done = train_network(key);
+  } else if (const Status status = collect(units_[index], data); status.ok()) {
     done = train(index, data);
   } else {
     done = status;

@@ -15,6 +15,7 @@
 #include "ir/tensor_store.h"
 #include "pass/context.h"
 #include "planning/tune/layer_constants.h"
+#include "planning/tune/network.h"
 #include "planning/tune/saved_units.h"
 #include "planning/tune/train_unit.h"
 
@@ -77,19 +78,30 @@ class Finetuner {
   void make_walks();
   std::string run_key() const;
   Status make_units();
+  Status make_network();
+  NetworkModels network_models() const;
+  Result<SavedUnit> train_network(const std::string& key);
+  Status make_network_variables(const std::vector<LayerValues>& stored, double rate_share,
+                                UnitVariables& variables) const;
+  Result<SavedUnit> train_network(NetworkTrainer& trainer, const std::vector<LayerValues>& stored,
+                                  const std::string& key);
+  std::string rate_text(double samples_per_second, double seconds_left) const;
   Result<std::vector<Unit>> tried(std::vector<Unit> units) const;
   std::optional<SavedUnit> load(size_t index, const std::string& key) const;
   Status do_unit(size_t index);
   Status skip_unit();
-  Result<SavedUnit> make_unit(size_t index);
+  Result<SavedUnit> make_unit(size_t index, const std::string& key);
   Status take(size_t index, const SavedUnit& done, bool was_done);
   Status collect(const Unit& unit, LayerData& data);
   Result<SavedUnit> train(size_t index, const LayerData& data);
   Result<LayerValues> stored_values(const Layer& layer) const;
   Result<std::unique_ptr<Variables>> make_variables(const Layer& layer, const std::vector<float>& bias,
                                                     double rate) const;
+  Result<std::unique_ptr<Variables>> make_network_variables(const Layer& layer, const LayerValues& stored,
+                                                            double rate) const;
   Result<UnitVariables> make_variables(const Unit& unit, const std::vector<LayerValues>& stored, double rate) const;
   LearnedConstants learned(const Layer& layer, const Variables& variables) const;
+  Result<LearnedConstants> learned_by_network(const Layer& layer, Variables& variables) const;
   std::optional<OutputGrid> output_grid(const Unit& unit) const;
   bool fits(const Unit& unit, const SavedUnit& done) const;
   bool fits(const Layer& layer, const LearnedConstants& done) const;
@@ -102,7 +114,7 @@ class Finetuner {
   void put_back();
   bool reports() const { return !context_.progress || context_.progress(done_, units_.size()); }
   ComparedModels compared(const ir::Model& quantized) const {
-    return {exact_, quantized, context_.environment, *context_.source.data};
+    return {network_ ? network_models().teacher : exact_, quantized, context_.environment, *context_.source.data};
   }
 
   /// A unit that any of several processes may train (ADR 0013).
@@ -128,6 +140,7 @@ class Finetuner {
   ir::Model quantized_;  ///< The plan in the executor's form, including finished units.
   std::vector<Layer> layers_;
   std::vector<Unit> units_;
+  std::optional<Network> network_;  ///< The only unit, if it is the whole network.
   std::vector<std::pair<ir::ValueId, std::optional<ir::Tensor>>> before_;  ///< Replaced codes of the plan.
   ir::TensorStore store_;
   MemoryBudget memory_;

@@ -13,7 +13,7 @@ Result<ConstantChain> ConstantChain::to(const ir::Model& model, ir::ValueId valu
   ConstantChain chain;
   chain.model_ = &model;
   const ir::Graph& graph = model.graph;
-  while (!graph.value(value).is_initializer()) {
+  while (graph.constant(value) == nullptr) {
     const ir::Node* producer = graph.producer(value);
     if (producer == nullptr || producer->outputs.size() != 1 || !producer->input(0).valid())
       return unsupported("a constant of it is computed");

@@ -15,14 +15,15 @@ namespace quarkq::planning::finetune {
 
 class ConstantChain {
  public:
-  /// Fails if `value` is not computed from one initializer through nodes whose other inputs are constants.
+  /// Fails if `value` is not computed from one initializer or Constant node through nodes whose other inputs are
+  /// constants.
   static Result<ConstantChain> to(const ir::Model& model, ir::ValueId value);
 
   ir::ValueId stored() const { return stored_; }
   /// Returns the value that the layer reads if `start` is stored.
   Result<ir::Tensor> run(const ir::Tensor& start) const;
   /// Returns the value that the layer reads now.
-  Result<ir::Tensor> run() const { return run(*model_->graph.value(stored_).constant); }
+  Result<ir::Tensor> run() const { return run(*model_->graph.constant(stored_)); }
 
  private:
   const ir::Model* model_ = nullptr;

@@ -71,6 +71,49 @@ bool read_activation(const ir::Graph& graph, const ir::Node& node, Activation& r
 
 namespace {
 
+const Layer::Kind* kind_of(const ir::Node& node) {
+  static constexpr std::pair<const char*, Layer::Kind> kKinds[] = {
+      {"Conv", Layer::Kind::kConv},
+      {"ConvTranspose", Layer::Kind::kConvTranspose},
+      {"Gemm", Layer::Kind::kProduct},
+      {"MatMul", Layer::Kind::kProduct},
+      {"InstanceNormalization", Layer::Kind::kInstanceNorm},
+      {"LayerNormalization", Layer::Kind::kLayerNorm}};
+  for (const auto& [op, kind] : kKinds)
+    if (node.op == op) return &kind;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string read_form(const ir::Node& node, const ir::Shape& weights, Layer& layer) {
+  const Layer::Kind* const kind = kind_of(node);
+  if (kind == nullptr) return "it is not a layer";
+  layer.kind = *kind;
+  layer.weight_dims = weights;
+  if (layer.kind == Layer::Kind::kProduct) {
+    if (weights.size() != 2) return "its weights are not a matrix";
+    if (node.op == "MatMul") return "";
+    if (node.int_or("transA", 0) != 0) return "its input is transposed";
+    layer.transposed = node.int_or("transB", 0) != 0;
+    layer.alpha = node.float_or("alpha", 1);
+    layer.beta = node.float_or("beta", 1);
+    return "";
+  }
+  if (layer.is_norm()) {
+    if (weights.size() != 1) return "its scales are not a vector";
+    return node.op == "LayerNormalization" && node.int_or("axis", -1) != -1 ? "its axis is not the last one" : "";
+  }
+  if (weights.size() < 3 || weights.size() > 5) return "its weights have a rank that is not supported";
+  if (node.string_or("auto_pad", "NOTSET") != "NOTSET") return "its padding is automatic";
+  if (node.find("output_shape") != nullptr) return "it states its output shape";
+  for (const int64_t padding : node.ints_or("output_padding", {}))
+    if (padding != 0) return "it pads its output";
+  return "";
+}
+
+namespace {
+
 class Finder {
  public:
   Finder(const pass::PlanContext& context, const ir::Graph& original, const config::FinetuneSettings& options)
@@ -86,7 +129,6 @@ class Finder {
   }
 
   std::string read(const ir::Node& node, Layer& layer) const {
-    layer.kind = *kind_of(node);
     layer.node = node.id;
     layer.label = graph_.label(node.id);
     layer.start = node.input(0);
@@ -98,48 +140,12 @@ class Finder {
     if (ir::stored_floats(original_, layer.weight) == nullptr) return "its weights are not floats";
     if (graph_.value(layer.weight).constant->dims() != original_.value(layer.weight).constant->dims())
       return "its weights changed their shape";
-    layer.weight_dims = original_.value(layer.weight).constant->dims();
-    if (std::string reason = read_attributes(node, layer); !reason.empty()) return reason;
+    if (std::string reason = read_form(node, original_.value(layer.weight).constant->dims(), layer); !reason.empty())
+      return reason;
     return find_end(node, layer);
   }
 
  private:
-  static const Layer::Kind* kind_of(const ir::Node& node) {
-    static constexpr std::pair<const char*, Layer::Kind> kKinds[] = {
-        {"Conv", Layer::Kind::kConv},
-        {"ConvTranspose", Layer::Kind::kConvTranspose},
-        {"Gemm", Layer::Kind::kProduct},
-        {"MatMul", Layer::Kind::kProduct},
-        {"InstanceNormalization", Layer::Kind::kInstanceNorm},
-        {"LayerNormalization", Layer::Kind::kLayerNorm}};
-    for (const auto& [op, kind] : kKinds)
-      if (node.op == op) return &kind;
-    return nullptr;
-  }
-
-  std::string read_attributes(const ir::Node& node, Layer& layer) const {
-    const ir::Shape& weights = original_.value(layer.weight).constant->dims();
-    if (layer.kind == Layer::Kind::kProduct) {
-      if (weights.size() != 2) return "its weights are not a matrix";
-      if (node.op == "MatMul") return "";
-      if (node.int_or("transA", 0) != 0) return "its input is transposed";
-      layer.transposed = node.int_or("transB", 0) != 0;
-      layer.alpha = node.float_or("alpha", 1);
-      layer.beta = node.float_or("beta", 1);
-      return "";
-    }
-    if (layer.is_norm()) {
-      if (weights.size() != 1) return "its scales are not a vector";
-      return node.op == "LayerNormalization" && node.int_or("axis", -1) != -1 ? "its axis is not the last one" : "";
-    }
-    if (weights.size() < 3 || weights.size() > 5) return "its weights have a rank that is not supported";
-    if (node.string_or("auto_pad", "NOTSET") != "NOTSET") return "its padding is automatic";
-    if (node.find("output_shape") != nullptr) return "it states its output shape";
-    for (const int64_t padding : node.ints_or("output_padding", {}))
-      if (padding != 0) return "it pads its output";
-    return "";
-  }
-
   /// Ends after an activation that alone reads the result, whether the plan's graph has it or left it to the range.
   std::string find_end(const ir::Node& node, Layer& layer) const {
     layer.end = node.output(0);

@@ -54,6 +54,10 @@ struct Layer {
 /// Returns false if the node is not an activation that can end a layer, or if its limits or slopes are not constant.
 bool read_activation(const ir::Graph& graph, const ir::Node& node, Activation& result);
 
+/// Reads kind, factors and shape of weights from a node with weights of these dimensions. Returns why the node cannot
+/// be computed as a layer, or an empty string.
+std::string read_form(const ir::Node& node, const ir::Shape& weights, Layer& layer);
+
 /// Returns the layers in node order. Candidates that cannot be fine-tuned are reported ("not-finetuned").
 std::vector<Layer> find_layers(const pass::PlanContext& context, const ir::Graph& original,
                                const config::FinetuneSettings& options);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <span>
 #include <vector>
 
 #include "base/parallel.h"
@@ -64,8 +65,11 @@ class Adam {
  public:
   Adam(size_t count, double learning_rate) : first_(count), second_(count), rate_(learning_rate) {}
 
-  void step(std::vector<float>& variables, const std::vector<float>& gradient) {
-    const AdamFactors factors(++count_, rate_);
+  /// `units` are the lengths in which variables are measured; empty: 1. `decay` multiplies the rate.
+  void step(std::vector<float>& variables, const std::vector<float>& gradient, const std::vector<float>& units = {},
+            double decay = 1) {
+    const AdamFactors factors(++count_, rate_ * decay);
+    if (!units.empty()) return step_in_units(variables, gradient, units, factors);
     for_each_element(variables.size(), kWeightsPerPiece, [&](size_t i) {
       const float g = gradient[i];
       first_[i] = static_cast<float>(kAdamDecay1) * first_[i] + static_cast<float>(1 - kAdamDecay1) * g;
@@ -74,7 +78,25 @@ class Adam {
     });
   }
 
+  /// Adds the moments. With the moments and the number of steps an interrupted training continues with the same bits.
+  void append_state(std::vector<std::span<float>>& state) {
+    state.emplace_back(first_);
+    state.emplace_back(second_);
+  }
+  void set_count(int64_t steps) { count_ = steps; }
+
  private:
+  void step_in_units(std::vector<float>& variables, const std::vector<float>& gradient, const std::vector<float>& units,
+                     const AdamFactors& factors) {
+    constexpr float kTiny = 1e-20f;  // only against 0 / 0: the size of gradients depends on that of values
+    for_each_element(variables.size(), kWeightsPerPiece, [&](size_t i) {
+      const float g = gradient[i] * units[i];
+      first_[i] = static_cast<float>(kAdamDecay1) * first_[i] + static_cast<float>(1 - kAdamDecay1) * g;
+      second_[i] = static_cast<float>(kAdamDecay2) * second_[i] + static_cast<float>(1 - kAdamDecay2) * g * g;
+      variables[i] -= units[i] * factors.rate * first_[i] / (std::sqrt(second_[i]) * factors.root + kTiny);
+    });
+  }
+
   std::vector<float> first_, second_;
   double rate_;
   int64_t count_ = 0;

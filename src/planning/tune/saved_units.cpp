@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kHashLength = 32;
 constexpr int64_t kMostDims = 16;
 constexpr std::string_view kFormat = "quarkq finetuned unit 3\n";
+constexpr std::string_view kTrainingFormat = "quarkq training 1\n";
 
 template <typename T>
 void append(std::string& bytes, const T& value) {
@@ -83,6 +84,14 @@ std::string hash_of(std::string_view bytes) {
   return hash.text();
 }
 
+/// Returns the bytes after hash, format and key. Returns nullopt if they are damaged or of another format or key.
+std::optional<std::string_view> content_of(std::string_view bytes, std::string_view format, const std::string& key) {
+  if (bytes.size() < kHashLength || hash_of(bytes.substr(kHashLength)) != bytes.substr(0, kHashLength)) return {};
+  bytes.remove_prefix(kHashLength);
+  if (!bytes.starts_with(format) || !bytes.substr(format.size()).starts_with(key)) return {};
+  return bytes.substr(format.size() + key.size());
+}
+
 }  // namespace
 
 std::string encode_saved_unit(const std::string& key, const SavedUnit& unit) {
@@ -102,10 +111,9 @@ std::string encode_saved_unit(const std::string& key, const SavedUnit& unit) {
 }
 
 std::optional<SavedUnit> parse_saved_unit(std::string_view bytes, const std::string& key) {
-  if (bytes.size() < kHashLength || hash_of(bytes.substr(kHashLength)) != bytes.substr(0, kHashLength)) return {};
-  bytes.remove_prefix(kHashLength);
-  if (!bytes.starts_with(kFormat) || !bytes.substr(kFormat.size()).starts_with(key)) return {};
-  LayerReader reader(bytes.substr(kFormat.size() + key.size()));
+  const std::optional<std::string_view> content = content_of(bytes, kFormat, key);
+  if (!content) return {};
+  LayerReader reader(*content);
   SavedUnit unit;
   unit.kept = reader.take<uint8_t>() != 0;
   unit.error_before = reader.take<double>();
@@ -121,11 +129,64 @@ std::optional<SavedUnit> parse_saved_unit(std::string_view bytes, const std::str
   return unit;
 }
 
-std::optional<SavedUnit> SavedUnits::load(size_t index, const std::string& key) const {
-  if (folder_.empty() || !file_exists(path(index))) return {};
-  const auto file = MappedFile::open(path(index));
+std::string encode_saved_training(const std::string& key, const SavedTraining& training) {
+  const std::string best = encode_saved_unit(key, training.best);
+  std::string bytes(kTrainingFormat);
+  bytes += key;
+  append(bytes, training.step);
+  append(bytes, training.begun);
+  append(bytes, training.rate_share);
+  append(bytes, static_cast<uint32_t>(best.size()));
+  bytes += best;
+  append(bytes, ir::Tensor::from<float>({static_cast<int64_t>(training.state.size())}, training.state));
+  return hash_of(bytes) + bytes;
+}
+
+std::optional<SavedTraining> parse_saved_training(std::string_view bytes, const std::string& key) {
+  const std::optional<std::string_view> content = content_of(bytes, kTrainingFormat, key);
+  if (!content) return {};
+  LayerReader reader(*content);
+  SavedTraining training;
+  training.step = reader.take<int64_t>();
+  training.begun = reader.take<int64_t>();
+  training.rate_share = reader.take<double>();
+  const std::optional<SavedUnit> best = parse_saved_unit(reader.take_text(), key);
+  const ir::Tensor state = reader.take_tensor();
+  if (!reader.ok() || !best || training.begun < 0 || training.step < training.begun ||
+      state.type() != ElementType::kFloat)
+    return {};
+  training.best = *best;
+  training.state.assign(state.data<float>().begin(), state.data<float>().end());
+  return training;
+}
+
+namespace {
+
+/// Calls parse(bytes of the file). Returns nullopt if the file cannot be read.
+template <typename Parse>
+auto parse_file(const std::string& path, const Parse& parse) -> decltype(parse({})) {
+  if (!file_exists(path)) return {};
+  const auto file = MappedFile::open(path);
   if (!file.ok()) return {};
-  return parse_saved_unit({reinterpret_cast<const char*>(file.value()->data()), file.value()->size()}, key);
+  return parse(std::string_view(reinterpret_cast<const char*>(file.value()->data()), file.value()->size()));
+}
+
+}  // namespace
+
+std::optional<SavedUnit> SavedUnits::load(size_t index, const std::string& key) const {
+  if (folder_.empty()) return {};
+  return parse_file(path(index), [&](std::string_view bytes) { return parse_saved_unit(bytes, key); });
+}
+
+std::optional<SavedTraining> SavedUnits::load_training(size_t index, const std::string& key) const {
+  if (folder_.empty()) return {};
+  return parse_file(training_path(index), [&](std::string_view bytes) { return parse_saved_training(bytes, key); });
+}
+
+Status SavedUnits::save_training(size_t index, const std::string& key, const SavedTraining& training) const {
+  if (folder_.empty()) return Status();
+  QQ_RETURN_IF_ERROR(make_folder());
+  return write_file(training_path(index), encode_saved_training(key, training));
 }
 
 Status SavedUnits::make_folder() const {
@@ -138,13 +199,19 @@ Status SavedUnits::make_folder() const {
 Status SavedUnits::save(size_t index, const std::string& key, const SavedUnit& unit) const {
   if (folder_.empty()) return Status();
   QQ_RETURN_IF_ERROR(make_folder());
-  return write_file(path(index), encode_saved_unit(key, unit));
+  QQ_RETURN_IF_ERROR(write_file(path(index), encode_saved_unit(key, unit)));
+  std::error_code ignored;
+  std::filesystem::remove(training_path(index), ignored);
+  return Status();
 }
 
 void SavedUnits::remove(size_t count) const {
   if (folder_.empty()) return;
   std::error_code ignored;
-  for (size_t i = 0; i < count; ++i) std::filesystem::remove(path(i), ignored);
+  for (size_t i = 0; i < count; ++i) {
+    std::filesystem::remove(path(i), ignored);
+    std::filesystem::remove(training_path(i), ignored);
+  }
   const Result<std::vector<std::string>> left = list_files(folder_, "");
   if (!left.ok()) return;
   for (const std::string& name : left.value()) {  // files of runs that were killed while writing

@@ -79,7 +79,7 @@ Status Finetuner::share_unit(size_t index, Claims& claims, SharedUnit& unit) {
   if (!reports()) return Status(Code::kInterrupted, "interrupted");
   memory_.give_back();
   QQ_RETURN_IF_ERROR(walk_to(index));
-  QQ_TRY(unit.result, make_unit(index));
+  QQ_TRY(unit.result, make_unit(index, key));
   QQ_RETURN_IF_ERROR(saved_.save(index, key, *unit.result));
   unit.is_own = true;
   ++done_;

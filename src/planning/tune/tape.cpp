@@ -2,280 +2,247 @@
 #include "planning/tune/tape.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
-#include "exec/quantize_pair.h"
-#include "numeric/linear_quant.h"
-#include "plan/lowering/lower.h"
-#include "planning/tune/block.h"
+#include "exec/layout.h"
 #include "planning/tune/layer_constants.h"
-#include "planning/tune/train_loops.h"
+#include "planning/tune/tape_op.h"
 
 namespace quarkq::planning::finetune {
 
 Tape::~Tape() = default;
 
-TapeValue* Tape::add_value() {
-  values_.push_back(std::make_unique<TapeValue>());
-  return values_.back().get();
-}
+class Tape::Builder {
+ public:
+  Builder(Tape& tape, const TapeRegion& region, const ir::Model& model)
+      : tape_(tape), region_(region), model_(model), known_(model.graph.value_count()) {}
 
-/// The layer with its activation as one operator.
-Status Tape::add_layer(const Unit& unit, const ir::Model& model) {
-  TapeValue* const input = values_.front().get();
-  const ir::Node& node = model.graph.node(unit.layers[0]->node);
-  const TapeNode made{model.graph,        node, {input},        {}, *add_value(),
-                      unit.channels_last, 0,    unit.layers[0], 0,  /*only_clips=*/false};
-  QQ_TRY(ops_.emplace_back(), make_layer_op(made));
-  return Status();
-}
+  Status add_starts(std::span<const ir::Shape> inputs) {
+    if (inputs.size() != region_.starts.size()) return unsupported("the number of inputs differs");
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      TapeValue* const start = add_value();
+      start->dims = inputs[i];
+      QQ_TRY(start->size, ir::element_count(inputs[i]));
+      start->channels_last = region_.channels_last;
+      known(region_.starts[i]) = start;
+    }
+    return Status();
+  }
 
-Status Tape::add_nodes(const Unit& unit, const ir::Model& model) {
-  const ir::Graph& graph = model.graph;
-  std::vector<TapeValue*> known(graph.value_count(), nullptr);
-  known[static_cast<size_t>(unit.start.index)] = values_.front().get();
-  for (const ir::NodeId id : unit.nodes) {
-    const ir::Node& node = graph.node(id);
-    const MakeTapeOp make_op = find_tape_op(graph, node);
-    if (make_op == nullptr) return unsupported(graph.label(id), ": is not computed in blocks");
-    TapeNode given{graph, node, {}, {}, *add_value(), unit.channels_last, ops_.size()};
-    for (size_t i = 0; i < unit.layers.size(); ++i) {
-      if (unit.layers[i]->node != id) continue;
-      given.layer = unit.layers[i];
+  Status add_nodes(ir::NodeId* failed) {
+    for (const ir::NodeId id : region_.nodes) {
+      Status status = add_node(model_.graph.node(id));
+      if (!status.ok() && failed != nullptr) *failed = id;
+      QQ_RETURN_IF_ERROR(std::move(status));
+    }
+    for (const ir::ValueId end : region_.ends) {
+      if (known(end) == nullptr) return unsupported("the value ", model_.graph.value(end).name, " is not computed");
+      tape_.ends_.push_back(known(end));
+    }
+    return Status();
+  }
+
+  /// Adds the layer with its activation as one operator.
+  Status add_layer(const Unit& unit) {
+    const ir::Node& node = model_.graph.node(unit.layers[0]->node);
+    TapeNode made{model_, model_.graph, node, {tape_.values_.front().get()}, {}, {add_value()}, unit.channels_last};
+    made.layer = unit.layers[0];
+    tape_.ends_ = made.outputs;
+    return add_step(make_layer_op(made), made.outputs);
+  }
+
+  /// Lists after each step the values that no later one reads.
+  void find_dead() {
+    std::vector<const TapeValue*> kept(tape_.ends_.begin(), tape_.ends_.end());
+    for (size_t i = tape_.steps_.size(); i-- > 0;) {
+      std::vector<TapeValue*> used = reads_[i];
+      used.insert(used.end(), tape_.steps_[i].outputs.begin(), tape_.steps_[i].outputs.end());
+      for (TapeValue* const value : used) {
+        if (std::find(kept.begin(), kept.end(), value) != kept.end()) continue;
+        kept.push_back(value);
+        tape_.steps_[i].dead.push_back(value);
+      }
+    }
+  }
+
+ private:
+  TapeValue*& known(ir::ValueId id) { return known_[static_cast<size_t>(id.index)]; }
+
+  TapeValue* add_value() {
+    tape_.values_.push_back(std::make_unique<TapeValue>());
+    return tape_.values_.back().get();
+  }
+
+  Status add_step(TapeOpResult op, const std::vector<TapeValue*>& outputs) {
+    Step step;
+    QQ_TRY(step.op, std::move(op));
+    step.outputs = outputs;
+    tape_.steps_.push_back(std::move(step));
+    reads_.resize(tape_.steps_.size());
+    return Status();
+  }
+
+  /// Returns `value` in the wanted layout. A conversion is added once for all readers.
+  Result<TapeValue*> in_layout(TapeValue* value, bool channels_last) {
+    if (value->dims.size() < 3 || value->channels_last == channels_last) return value;
+    if (region_.one_layout) return unsupported("it needs another layout");
+    for (const auto& [from, to] : converted_)
+      if (from == value) return to;
+    TapeValue* const made = add_value();
+    made->dims = value->dims;
+    made->size = value->size;
+    made->channels_last = channels_last;
+    made->needs_gradient = value->needs_gradient;
+    QQ_RETURN_IF_ERROR(add_step(make_layout_op(*value, *made), {made}));
+    reads_.back() = {value};
+    converted_.emplace_back(value, made);
+    return made;
+  }
+
+  Status read_inputs(TapeNode& given, const TapeOpRow& row) {
+    const ir::Node& node = given.node;
+    bool is_first = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ir::ValueId id = node.inputs[i];
+      TapeValue* value = id.valid() ? known(id) : nullptr;
+      std::optional<ir::Tensor>& constant = given.constants.emplace_back();
+      if (value != nullptr) {
+        const bool is_plain_any = row.layout == TapeLayout::kAny && is_first;
+        if (row.layout == TapeLayout::kChannelsLast || row.layout == TapeLayout::kPlain)
+          given.channels_last = row.layout == TapeLayout::kChannelsLast;
+        if (is_plain_any) given.channels_last = value->channels_last;
+        if (region_.one_layout) given.channels_last = region_.channels_last;
+        is_first = false;
+        QQ_TRY(value, in_layout(value, given.channels_last));
+      } else if (id.valid() && !(given.layer != nullptr && i > 0)) {
+        QQ_TRY(const ConstantChain chain, ConstantChain::to(model_, id));
+        QQ_TRY(constant, chain.run());
+      }
+      given.inputs.push_back(value);
+    }
+    return Status();
+  }
+
+  Status add_node(const ir::Node& node) {
+    const ir::Graph& graph = model_.graph;
+    const TapeOpRow* const row = find_tape_row(graph, node);
+    if (row == nullptr) return unsupported(graph.label(node.id), ": has no backward function");
+    TapeNode given{model_, graph, node, {}, {}, {}};
+    for (size_t i = 0; i < region_.layers.size(); ++i) {
+      if (region_.layers[i]->node != node.id) continue;
+      given.layer = region_.layers[i];
       given.layer_index = i;
     }
-    const bool is_layer = given.layer != nullptr;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const ir::ValueId value = node.inputs[i];
-      given.inputs.push_back(value.valid() ? known[static_cast<size_t>(value.index)] : nullptr);
-      std::optional<ir::Tensor>& constant = given.constants.emplace_back();
-      if (!value.valid() || given.inputs.back() != nullptr || (is_layer && i > 0)) continue;
-      QQ_TRY(const ConstantChain chain, ConstantChain::to(model, value));
-      QQ_TRY(constant, chain.run());
+    QQ_RETURN_IF_ERROR(read_inputs(given, *row).context(graph.label(node.id)));
+    given.place = tape_.steps_.size();
+    given.has_fixed_layers = !region_.one_layout;
+    const bool is_end = std::find(region_.ends.begin(), region_.ends.end(), node.output(0)) != region_.ends.end();
+    given.only_clips = is_end && !region_.rounds_end;
+    for (const ir::ValueId output : node.outputs) {
+      given.outputs.push_back(add_value());
+      if (output.valid()) known(output) = given.outputs.back();
     }
-    given.only_clips = node.output(0) == unit.end && !unit.rounds_end;
-    QQ_TRY(ops_.emplace_back(), make_op(given));
-    known[static_cast<size_t>(node.output(0).index)] = values_.back().get();
+    QQ_RETURN_IF_ERROR(add_step(row->make(given), given.outputs));
+    for (TapeValue* const input : given.inputs)
+      if (input != nullptr) reads_.back().push_back(input);
+    return Status();
   }
-  return Status();
+
+  Tape& tape_;
+  const TapeRegion& region_;
+  const ir::Model& model_;
+  std::vector<TapeValue*> known_;                             ///< Keyed by value of the model.
+  std::vector<std::pair<TapeValue*, TapeValue*>> converted_;  ///< Values and their copies in the other layout.
+  std::vector<std::vector<TapeValue*>> reads_;                ///< Inputs of each step.
+};
+
+Result<std::unique_ptr<Tape>> Tape::make(const TapeRegion& region, const ir::Model& model,
+                                         std::span<const ir::Shape> inputs, FloatPool* pool, ir::NodeId* failed) {
+  std::unique_ptr<Tape> tape(new Tape);
+  if (pool == nullptr) tape->own_pool_ = std::make_unique<FloatPool>();
+  tape->pool_ = pool != nullptr ? pool : tape->own_pool_.get();
+  Builder builder(*tape, region, model);
+  QQ_RETURN_IF_ERROR(builder.add_starts(inputs));
+  QQ_RETURN_IF_ERROR(builder.add_nodes(failed));
+  builder.find_dead();
+  return tape;
 }
 
 Result<std::unique_ptr<Tape>> Tape::make(const Unit& unit, const ir::Model& model, const ir::Shape& input) {
+  const TapeRegion region = unit.region();
+  if (unit.is_block()) return make(region, model, {&input, 1});
   std::unique_ptr<Tape> tape(new Tape);
-  TapeValue* const start = tape->add_value();
-  start->dims = input;
-  QQ_TRY(start->size, ir::element_count(input));
-  QQ_RETURN_IF_ERROR(unit.is_block() ? tape->add_nodes(unit, model) : tape->add_layer(unit, model));
-  TapeValue& result = *tape->values_.back();
-  result.gradient.resize(static_cast<size_t>(result.size));
+  tape->own_pool_ = std::make_unique<FloatPool>();
+  tape->pool_ = tape->own_pool_.get();
+  Builder builder(*tape, region, model);
+  QQ_RETURN_IF_ERROR(builder.add_starts({&input, 1}));
+  QQ_RETURN_IF_ERROR(builder.add_layer(unit));
+  builder.find_dead();
   return tape;
 }
 
 int64_t Tape::inner_bytes() const {
-  size_t count = 0;
-  for (size_t i = 1; i + 1 < values_.size(); ++i) count += 2 * static_cast<size_t>(values_[i]->size);
-  return static_cast<int64_t>(count * sizeof(float));
+  int64_t count = 0;
+  for (const Step& step : steps_)
+    for (const TapeValue* const value : step.outputs)
+      if (std::find(ends_.begin(), ends_.end(), value) == ends_.end()) count += 2 * value->size;
+  return count * static_cast<int64_t>(sizeof(float));
+}
+
+void Tape::release_all() {
+  for (const auto& value : values_) {
+    pool_->give(value->storage);
+    pool_->give(value->gradient);
+    value->has_gradient = false;
+  }
+}
+
+void Tape::forward(std::span<const float* const> inputs, const std::vector<LayerValues>& layers, const Mixing& mixing,
+                   Pass pass) {
+  release_all();
+  for (size_t i = 0; i < inputs.size(); ++i) values_[i]->data = inputs[i];
+  const TapePass now{layers, mixing, *pool_};
+  for (const Step& step : steps_) {
+    for (TapeValue* const value : step.outputs) {
+      value->storage = pool_->take(static_cast<size_t>(value->size));
+      value->data = value->storage.data();
+    }
+    step.op->forward(now);
+    if (pass == Pass::kTraining) continue;
+    for (TapeValue* const value : step.dead) pool_->give(value->storage);
+  }
 }
 
 const float* Tape::forward(const float* x, const std::vector<LayerValues>& layers, const Mixing& mixing) {
-  values_.front()->data = x;
-  const TapePass pass{layers, mixing};
-  for (const auto& op : ops_) op->forward(pass);
-  return values_.back()->data;
+  forward(std::array<const float*, 1>{x}, layers, mixing, Pass::kTraining);
+  return ends_[0]->data;
+}
+
+std::span<float> Tape::result_gradient(size_t i) {
+  TapeValue& end = *ends_[i];
+  if (end.gradient.empty()) end.gradient = pool_->take(static_cast<size_t>(end.size));
+  end.has_gradient = true;
+  return end.gradient.span();
 }
 
 void Tape::backward(const std::vector<LayerValues>& layers, Gradients& gradients) {
-  for (const auto& value : values_) value->has_gradient = false;
-  const TapePass pass{layers, {}, &gradients};
-  for (auto op = ops_.rbegin(); op != ops_.rend(); ++op) (*op)->backward(pass);
-}
-
-namespace {
-
-struct TapeOpRow {
-  const char *op, *domain;
-  MakeTapeOp make;
-};
-
-/// Operators in addition to the activations, which read_activation() lists.
-constexpr TapeOpRow kTapeOps[] = {
-    {"Conv", "", make_layer_op},
-    {"ConvTranspose", "", make_layer_op},
-    {"Gemm", "", make_layer_op},
-    {"MatMul", "", make_layer_op},
-    {"InstanceNormalization", "", make_layer_op},
-    {"LayerNormalization", "", make_layer_op},
-    {"Add", "", make_sum_op},
-    {"Mul", "", make_scaling_op},
-    {"GlobalAveragePool", "", make_mean_op},
-    {"HardSigmoid", "", make_activation_op},
-    {"HardSwish", "", make_activation_op},
-    {plan::kFakeQuantize, plan::kSimulationDomain, make_quantize_op},
-};
-
-}  // namespace
-
-MakeTapeOp find_tape_op(const ir::Graph& graph, const ir::Node& node) {
-  for (const TapeOpRow& row : kTapeOps)
-    if (node.op == row.op && node.domain == row.domain) return row.make;
-  Activation activation;
-  return read_activation(graph, node, activation) ? make_activation_op : nullptr;
-}
-
-bool is_layer_op(const ir::Node& node) {
-  for (const TapeOpRow& row : kTapeOps)
-    if (node.op == row.op && node.domain == row.domain) return row.make == make_layer_op;
-  return false;
-}
-
-bool is_unary_op(const ir::Graph& graph, const ir::Node& node) {
-  const MakeTapeOp make = find_tape_op(graph, node);
-  return make == make_activation_op || make == make_quantize_op;
-}
-
-Status TapeNode::cannot(const char* why) const { return unsupported(graph.label(node.id), ": ", why); }
-
-void shape_output(const TapeNode& node, const ir::Shape& dims, bool has_storage) {
-  TapeValue& value = node.output;
-  value.dims = dims;
-  value.size = ir::checked_count(dims);
-  if (has_storage) {
-    value.storage.resize(static_cast<size_t>(value.size));
-    value.data = value.storage.data();
+  const TapePass pass{layers, {}, *pool_, &gradients};
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    const auto has_gradient = [](const TapeValue* value) { return value->has_gradient; };
+    if (std::any_of(step->outputs.begin(), step->outputs.end(), has_gradient)) {
+      for (TapeValue* const value : step->outputs) {
+        if (value->has_gradient) continue;
+        value->gradient = pool_->take(static_cast<size_t>(value->size));
+        std::fill(value->gradient.begin(), value->gradient.end(), 0.0f);
+      }
+      step->op->backward(pass);
+    }
+    for (TapeValue* const value : step->outputs) {
+      pool_->give(value->gradient);
+      pool_->give(value->storage);
+      value->has_gradient = false;
+    }
   }
-  value.needs_gradient = node.layer != nullptr;
-  for (const TapeValue* input : node.inputs)
-    value.needs_gradient = value.needs_gradient || (input != nullptr && input->needs_gradient);
-  if (value.needs_gradient) value.gradient.resize(static_cast<size_t>(value.size));
-}
-
-GradientPlace::GradientPlace(TapeValue& value) : value_(value) {
-  if (value.has_gradient) sum_.resize(value.gradient.size());
-  value.has_gradient = true;
-}
-
-GradientPlace::~GradientPlace() {
-  float* const to = value_.gradient.data();
-  const float* const from = sum_.data();
-  in_chunks(static_cast<int64_t>(sum_.size()), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] += from[i];
-  });
-}
-
-void hand_over(TapeValue& from, TapeValue& to) {
-  if (!to.has_gradient) {
-    std::swap(from.gradient, to.gradient);
-    to.has_gradient = true;
-    return;
-  }
-  GradientPlace place(to);
-  std::copy(from.gradient.begin(), from.gradient.end(), place.data());
-}
-
-// Layers on a tape. Inside a block the activation after a layer is an operator of its own.
-
-namespace {
-
-class LayerOp : public TapeOp {
- public:
-  LayerOp(const TapeNode& node, Layer layer)
-      : layer_(std::move(layer)), index_(node.layer_index), input_(*node.inputs[0]), output_(node.output) {}
-
-  Status prepare(const TapeNode& node) {
-    QQ_TRY(block_, Block::make(layer_, node.node, layer_.weight_dims, input_.dims));
-    shape_output(node, block_->result(), /*has_storage=*/false);
-    return input_.needs_gradient ? block_->prepare_input_gradient() : Status();
-  }
-
-  void forward(const TapePass& pass) override {
-    const LayerValues& now = pass.layers[index_];
-    output_.data = block_->forward(input_.data, now.weights, now.bias.empty() ? nullptr : &now.bias).data();
-  }
-
-  void backward(const TapePass& pass) override {
-    LayerValues& sums = pass.gradients->layers[index_];
-    block_->backward(input_.data, output_.gradient, sums.weights,
-                     pass.gradients->of_bias[index_] ? &sums.bias : nullptr);
-    if (!input_.needs_gradient) return;
-    GradientPlace place(input_);
-    block_->input_gradient(output_.gradient, pass.layers[index_].weights, place.data());
-  }
-
- private:
-  Layer layer_;
-  size_t index_;
-  TapeValue &input_, &output_;
-  std::unique_ptr<Block> block_;
-};
-
-}  // namespace
-
-Result<std::unique_ptr<TapeOp>> make_layer_op(const TapeNode& node) {
-  if (node.layer == nullptr || node.inputs.empty() || node.inputs[0] == nullptr)
-    return node.cannot("is not a layer that is trained");
-  Layer layer = *node.layer;
-  const bool is_alone = node.inputs.size() == 1 && node.constants.empty();
-  if (!is_alone) layer.activation = {};
-  auto op = std::make_unique<LayerOp>(node, std::move(layer));
-  QQ_RETURN_IF_ERROR(op->prepare(node));
-  return std::unique_ptr<TapeOp>(std::move(op));
-}
-
-// Quantizers of activations on a tape: rounding, or clipping alone for the elements that are left float (QDrop).
-
-namespace {
-
-/// Another stream of draws for each place on the tape.
-uint32_t seed_of(uint32_t seed, size_t place) { return seed ^ (static_cast<uint32_t>(place) * 0x85ebca6bu); }
-
-class QuantizeOp : public TapeOp {
- public:
-  QuantizeOp(const TapeNode& node, const exec::PairParams& params)
-      : input_(*node.inputs[0]), output_(node.output), place_(node.place), only_clips_(node.only_clips) {
-    const numeric::IntegerRange range = numeric::integer_range(params.type, numeric::RangeKind::kFull);
-    params_ = {params.scale, params.zero_point, range, numeric::Overflow::kSaturate};
-    span_ = {static_cast<float>(range.min - params.zero_point) * params.scale,
-             static_cast<float>(range.max - params.zero_point) * params.scale};
-  }
-
-  void forward(const TapePass& pass) override {
-    const float* const x = input_.data;
-    float* const y = output_.storage.data();
-    const double share = only_clips_ ? 0 : pass.mixing.rounded;
-    const Draw draw{seed_of(pass.mixing.seed, place_), draw_limit(share)};
-    in_chunks(output_.size, [&](int64_t begin, int64_t end) {
-      if (share > 0) QQ_DISPATCH(numeric, fake_quantize)(x + begin, y + begin, end - begin, params_);
-      if (share < 1) QQ_DISPATCH(planning, clip_the_rest)(x, y, span_, draw, {begin, end});
-    });
-  }
-
-  void backward(const TapePass& /*pass*/) override {
-    if (!input_.needs_gradient) return;
-    const float half = params_.scale / 2;
-    float* const dy = output_.gradient.data();
-    in_chunks(output_.size, [&](int64_t begin, int64_t end) {
-      QQ_DISPATCH(planning, pass_inside)(input_.data, dy, {span_.low - half, span_.high + half}, {begin, end});
-    });
-    hand_over(output_, input_);
-  }
-
- private:
-  TapeValue &input_, &output_;
-  size_t place_;
-  bool only_clips_;
-  numeric::LinearParams params_;
-  Span span_;
-};
-
-}  // namespace
-
-Result<std::unique_ptr<TapeOp>> make_quantize_op(const TapeNode& node) {
-  if (node.inputs.size() != 3 || node.inputs[0] == nullptr || !node.constants[1] || !node.constants[2])
-    return node.cannot("has computed parameters");
-  const auto params = exec::read_pair_params(&*node.constants[1], &*node.constants[2]);
-  if (!params) return node.cannot("has another format than integers of 8 or 16 bits with one scale");
-  shape_output(node, node.inputs[0]->dims);
-  return std::unique_ptr<TapeOp>(std::make_unique<QuantizeOp>(node, *params));
 }
 
 }  // namespace quarkq::planning::finetune

@@ -1,17 +1,77 @@
 // SPDX-License-Identifier: MIT
-// Forward and backward pass through a unit in float32 for inputs of one shape (ADR 0011): its operators in order, one
-// buffer per value and one per gradient. The bits do not depend on the number of threads.
+// Forward and backward pass through a region of the simulated model in float32 for inputs of fixed shapes (ADR 0011,
+// ADR 0020). Operators run in order. The bits do not depend on the number of threads.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <vector>
 
-#include "base/parallel.h"
 #include "planning/tune/unit.h"
 
 namespace quarkq::planning::finetune {
+
+// Memory of tapes: buffers of floats that are not cleared and are used again. Not thread-safe.
+
+/// Memory for `size` floats, which are undefined after the buffer was taken from a pool.
+class FloatBuffer {
+ public:
+  FloatBuffer() = default;
+
+  float* data() { return data_.get(); }
+  const float* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+  bool empty() const { return size_ == 0; }
+  float* begin() { return data(); }
+  float* end() { return data() + size_; }
+  const float* begin() const { return data(); }
+  const float* end() const { return data() + size_; }
+  std::span<float> span() { return {data(), size_}; }
+
+ private:
+  friend class FloatPool;
+  std::unique_ptr<float[]> data_;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+class FloatPool {
+ public:
+  /// Returns a buffer of `size` floats: the smallest returned one that is large enough, otherwise a new one.
+  FloatBuffer take(size_t size) {
+    auto best = free_.end();
+    for (auto it = free_.begin(); it != free_.end(); ++it)
+      if (it->capacity_ >= size && (best == free_.end() || it->capacity_ < best->capacity_)) best = it;
+    FloatBuffer buffer;
+    if (best != free_.end()) {
+      buffer = std::move(*best);
+      *best = std::move(free_.back());
+      free_.pop_back();
+    } else {
+      buffer.data_ = std::make_unique_for_overwrite<float[]>(size);
+      buffer.capacity_ = size;
+      allocated_ += size;
+    }
+    buffer.size_ = size;
+    return buffer;
+  }
+  /// Takes a buffer back and leaves an empty one. Empty buffers are ignored.
+  void give(FloatBuffer& buffer) {
+    if (buffer.data_ != nullptr) free_.push_back(std::move(buffer));
+    buffer = FloatBuffer();
+  }
+  /// Returns the bytes of all buffers that were taken so far.
+  size_t bytes() const { return allocated_ * sizeof(float); }
+
+ private:
+  std::vector<FloatBuffer> free_;
+  size_t allocated_ = 0;
+};
+
+// Values of a tape.
 
 /// Values that a layer computes with, or their gradients.
 struct LayerValues {
@@ -28,131 +88,70 @@ struct Mixing {
   uint32_t seed = 0;   ///< Random seed of one pass.
 };
 
-class TapeOp;
-
 /// A value between two operators.
 struct TapeValue {
   ir::Shape dims;               ///< In ONNX order.
   int64_t size = 0;             ///< Number of elements.
-  const float* data = nullptr;  ///< In the layout of the unit; valid until the next forward pass.
-  std::vector<float> storage;   ///< The memory of `data`, unless an operator provides its own.
-  std::vector<float> gradient;
+  bool channels_last = false;   ///< Layout in memory; false: ONNX order.
+  const float* data = nullptr;  ///< Valid from the operator that fills it to the last use in the pass.
+  FloatBuffer storage;          ///< The memory of `data`; empty for inputs.
+  FloatBuffer gradient;         ///< Empty until a reader needs it.
   bool needs_gradient = false;  ///< A layer precedes the value.
-  bool has_gradient = false;    ///< A reader has written the gradient in this pass.
+  bool has_gradient = false;    ///< A reader, or the caller, has written the gradient in this pass.
 
-  int64_t channels(bool channels_last) const {
-    return dims.empty() ? 1 : channels_last && dims.size() > 1 ? dims[1] : dims.back();
-  }
+  int64_t channels() const { return dims.empty() ? 1 : channels_last && dims.size() > 1 ? dims[1] : dims.back(); }
 };
+
+class TapeOp;
 
 class Tape {
  public:
-  /// `model` is the simulated model that contains the nodes of `unit`. Both must outlive the tape. Fails with
-  /// kUnsupported if an operator cannot be computed for these shapes.
+  /// `model` is the simulated model that contains the nodes of `region`. Both must outlive the tape, and so must
+  /// `pool`, which several tapes can share; null: the tape has its own. `inputs` are the shapes of the starts. Fails
+  /// with kUnsupported if an operator cannot be computed for these shapes; `failed` then receives its node.
+  static Result<std::unique_ptr<Tape>> make(const TapeRegion& region, const ir::Model& model,
+                                            std::span<const ir::Shape> inputs, FloatPool* pool = nullptr,
+                                            ir::NodeId* failed = nullptr);
+  /// Returns the tape of a layer or a block.
   static Result<std::unique_ptr<Tape>> make(const Unit& unit, const ir::Model& model, const ir::Shape& input);
   ~Tape();
 
-  const ir::Shape& input() const { return values_.front()->dims; }
-  int64_t result_size() const { return values_.back()->size; }
+  const ir::Shape& input(size_t i = 0) const { return values_[i]->dims; }
+  /// Returns the value at end `i` of the region, in its own layout.
+  const TapeValue& result(size_t i = 0) const { return *ends_[i]; }
+  int64_t result_size() const { return result().size; }
   /// Returns the bytes of the values between input and result, and of all gradients.
   int64_t inner_bytes() const;
 
-  /// `layers` has one entry per layer of the unit. The result has result_size() elements and is valid until the next
+  /// Whether backward() follows. If not, values are released after their last reader.
+  enum class Pass : uint8_t { kTraining, kOnlyForward };
+  /// `layers` has one entry per layer of the region, `inputs` the data of each start. The ends are valid until the next
   /// call.
+  void forward(std::span<const float* const> inputs, const std::vector<LayerValues>& layers, const Mixing& mixing,
+               Pass pass);
+  /// Returns the data of the only end.
   const float* forward(const float* x, const std::vector<LayerValues>& layers, const Mixing& mixing);
-  /// Returns the buffer into which the caller writes the gradient at the result, between forward() and backward().
-  std::vector<float>& result_gradient() { return values_.back()->gradient; }
-  /// Adds to `gradients`. Call it after forward() with the same, unchanged values.
+  /// Returns the buffer into which the caller writes the gradient at an end, between forward() and backward().
+  std::span<float> result_gradient(size_t i = 0);
+  /// Adds to `gradients`. Call it after a training pass with the same, unchanged values.
   void backward(const std::vector<LayerValues>& layers, Gradients& gradients);
 
  private:
+  struct Step {
+    std::unique_ptr<TapeOp> op;
+    std::vector<TapeValue*> outputs;
+    std::vector<TapeValue*> dead;  ///< Values that no later operator reads.
+  };
+  class Builder;
+
   Tape() = default;
-  Status add_layer(const Unit& unit, const ir::Model& model);
-  Status add_nodes(const Unit& unit, const ir::Model& model);
-  TapeValue* add_value();
+  void release_all();
 
-  std::vector<std::unique_ptr<TapeValue>> values_;  ///< The input first, the result last.
-  std::vector<std::unique_ptr<TapeOp>> ops_;
+  std::unique_ptr<FloatPool> own_pool_;
+  FloatPool* pool_ = nullptr;
+  std::vector<std::unique_ptr<TapeValue>> values_;  ///< The inputs first.
+  std::vector<TapeValue*> ends_;
+  std::vector<Step> steps_;
 };
-
-// The operators of a tape: the table of operators allowed in a block, with their forward and backward functions.
-
-/// Inputs of one pass over a tape.
-struct TapePass {
-  const std::vector<LayerValues>& layers;
-  Mixing mixing;
-  Gradients* gradients = nullptr;  ///< Only for the backward pass.
-};
-
-/// Reads its inputs and fills its output; both are set on construction.
-class TapeOp {
- public:
-  virtual ~TapeOp() = default;
-  virtual void forward(const TapePass& pass) = 0;
-  /// Propagates the gradient at the output, which it may overwrite, to the inputs that need one.
-  virtual void backward(const TapePass& pass) = 0;
-};
-
-/// A node from which an operator is created.
-struct TapeNode {
-  const ir::Graph& graph;
-  const ir::Node& node;
-  std::vector<TapeValue*> inputs;                    ///< Entries are null for constants and omitted inputs.
-  std::vector<std::optional<ir::Tensor>> constants;  ///< The constants that the node reads.
-  TapeValue& output;                                 ///< The operator sets dims, size and storage.
-  bool channels_last = false;
-  size_t place = 0;              ///< Index among the operators of the tape.
-  const Layer* layer = nullptr;  ///< The layer of the node, and its index in the unit.
-  size_t layer_index = 0;
-  bool only_clips = false;  ///< The quantizer at the end only clips.
-
-  Status cannot(const char* why) const;
-};
-
-using MakeTapeOp = Result<std::unique_ptr<TapeOp>> (*)(const TapeNode& node);
-
-/// Returns the function that creates the node's operator, or null if the node ends a block. Only the creation itself
-/// checks the shapes.
-MakeTapeOp find_tape_op(const ir::Graph& graph, const ir::Node& node);
-/// Returns whether a Layer computes the node.
-bool is_layer_op(const ir::Node& node);
-/// Returns whether the node is elementwise with one input: an activation or a quantizer.
-bool is_unary_op(const ir::Graph& graph, const ir::Node& node);
-
-Result<std::unique_ptr<TapeOp>> make_layer_op(const TapeNode& node);
-Result<std::unique_ptr<TapeOp>> make_activation_op(const TapeNode& node);
-Result<std::unique_ptr<TapeOp>> make_sum_op(const TapeNode& node);
-Result<std::unique_ptr<TapeOp>> make_scaling_op(const TapeNode& node);
-Result<std::unique_ptr<TapeOp>> make_mean_op(const TapeNode& node);
-Result<std::unique_ptr<TapeOp>> make_quantize_op(const TapeNode& node);
-
-/// Sets the shape of the output, and whether it needs a gradient. If `has_storage` is false, its data are set
-/// elsewhere.
-void shape_output(const TapeNode& node, const ir::Shape& dims, bool has_storage = true);
-
-/// Destination of an operator's gradient at an input: the input's own buffer for its first reader, otherwise a
-/// temporary buffer that is added at the end.
-class GradientPlace {
- public:
-  explicit GradientPlace(TapeValue& value);
-  ~GradientPlace();
-  GradientPlace(const GradientPlace&) = delete;
-  float* data() { return sum_.empty() ? value_.gradient.data() : sum_.data(); }
-
- private:
-  TapeValue& value_;
-  std::vector<float> sum_;
-};
-
-/// Moves the gradient of `from` to `to`. Both have the same number of elements, and `from` is not used in this pass any
-/// more.
-void hand_over(TapeValue& from, TapeValue& to);
-
-/// Calls f(begin, end) for fixed chunks of [0, count) on any number of threads. For loops without sums.
-template <typename F>
-void in_chunks(int64_t count, const F& f) {
-  constexpr int64_t kElements = 16384;
-  parallel_pieces(count, kElements, {}, f);
-}
 
 }  // namespace quarkq::planning::finetune

@@ -5,7 +5,7 @@
 #include "exec/layout.h"
 #include "ir/constants.h"
 #include "planning/tune/block.h"
-#include "planning/tune/tape.h"
+#include "planning/tune/tape_op.h"
 #include "planning/tune/train_loops.h"
 
 namespace quarkq::planning::finetune {
@@ -16,13 +16,15 @@ class ActivationOp : public TapeOp {
   ActivationOp(const TapeNode& node, Activation activation)
       : activation_(std::move(activation)),
         input_(*node.inputs[0]),
-        output_(node.output),
-        channels_(input_.channels(node.channels_last)) {}
+        output_(node.output()),
+        channels_(input_.channels()) {}
 
-  void forward(const TapePass& /*pass*/) override { activate(activation_, before(), channels_, output_.storage); }
+  void forward(const TapePass& /*pass*/) override {
+    activate(activation_, before(), channels_, output_.storage.span());
+  }
   void backward(const TapePass& /*pass*/) override {
     if (!input_.needs_gradient) return;
-    activation_gradient(activation_, before(), channels_, output_.gradient);
+    activation_gradient(activation_, before(), channels_, output_.gradient.span());
     hand_over(output_, input_);
   }
 
@@ -80,7 +82,7 @@ std::optional<Repeat> repeat_of(const ir::Shape& dims, const ir::Shape& result, 
 
 class BinaryOp : public TapeOp {
  public:
-  explicit BinaryOp(const TapeNode& node) : output_(node.output) {}
+  explicit BinaryOp(const TapeNode& node) : output_(node.output()) {}
 
   Status prepare(const TapeNode& node) {
     if (node.inputs.size() != 2) return node.cannot("does not have two inputs");
@@ -102,9 +104,9 @@ class BinaryOp : public TapeOp {
  protected:
   /// Adds, or writes: the sums of `part(i)` over all places where the operand's element is read.
   template <typename Part>
-  void give(Operand& operand, Part part) {
+  void give(Operand& operand, FloatPool& pool, Part part) {
     if (operand.value == nullptr || !operand.value->needs_gradient) return;
-    GradientPlace place(*operand.value);
+    GradientPlace place(*operand.value, pool);
     float* const to = place.data();
     const Repeat& r = operand.repeat;
     if (r.kind == Repeat::Kind::kNone) {
@@ -117,18 +119,16 @@ class BinaryOp : public TapeOp {
     for (int64_t i = 0; i < output_.size; ++i) sums[static_cast<size_t>(r.at(i))] += static_cast<double>(part(i));
     for (size_t i = 0; i < sums.size(); ++i) to[i] = static_cast<float>(sums[i]);
   }
-  template <typename F>
-  void fill(F f) {
+  /// Computes the output: `plain(a, b, y, elements)` where both operands have its elements, otherwise `one(a, b)`.
+  template <typename Plain, typename One>
+  void fill(Plain plain, One one) {
     float* const y = output_.storage.data();
     const float *const a = operands_[0].data(), *const b = operands_[1].data();
     const Repeat &ra = operands_[0].repeat, &rb = operands_[1].repeat;
     const bool is_plain = ra.kind == Repeat::Kind::kNone && rb.kind == Repeat::Kind::kNone;
     in_chunks(output_.size, [&](int64_t begin, int64_t end) {
-      if (is_plain) {
-        for (int64_t i = begin; i < end; ++i) y[i] = f(a[i], b[i]);
-      } else {
-        for (int64_t i = begin; i < end; ++i) y[i] = f(a[ra.at(i)], b[rb.at(i)]);
-      }
+      if (is_plain) return plain(a, b, y, Elements{begin, end});
+      for (int64_t i = begin; i < end; ++i) y[i] = one(a[ra.at(i)], b[rb.at(i)]);
     });
   }
 
@@ -150,22 +150,24 @@ class BinaryOp : public TapeOp {
   }
 };
 
+/// a + b, or a - b.
+template <int kSign>
 class SumOp : public BinaryOp {
  public:
   using BinaryOp::BinaryOp;
   void forward(const TapePass& /*pass*/) override {
-    fill([](float a, float b) { return a + b; });
+    fill(kSign > 0 ? QQ_DISPATCH(planning, add) : QQ_DISPATCH(planning, subtract),
+         [](float a, float b) { return kSign > 0 ? a + b : a - b; });
   }
-  void backward(const TapePass& /*pass*/) override {
+  void backward(const TapePass& pass) override {
     const float* const dy = output_.gradient.data();
-    const auto copy = [=](int64_t i) { return dy[i]; };
-    give(operands_[1], copy);
+    give(operands_[1], pass.pool, [=](int64_t i) { return kSign > 0 ? dy[i] : -dy[i]; });
     Operand& last = operands_[0];
     if (last.value == nullptr || !last.value->needs_gradient) return;
     if (last.repeat.kind == Repeat::Kind::kNone) {
       hand_over(output_, *last.value);
     } else {
-      give(last, copy);
+      give(last, pass.pool, [=](int64_t i) { return dy[i]; });
     }
   }
 };
@@ -174,15 +176,43 @@ class ScalingOp : public BinaryOp {
  public:
   using BinaryOp::BinaryOp;
   void forward(const TapePass& /*pass*/) override {
-    fill([](float a, float b) { return a * b; });
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      if (!is_factor(operands_[1 - i]) || operands_[i].repeat.kind != Repeat::Kind::kNone) continue;
+      const float factor = operands_[1 - i].constant[0];
+      return in_chunks(output_.size, [&](int64_t begin, int64_t end) {
+        QQ_DISPATCH(planning, scale)(operands_[i].data(), output_.storage.data(), factor, {begin, end});
+      });
+    }
+    fill(QQ_DISPATCH(planning, multiply), [](float a, float b) { return a * b; });
   }
-  void backward(const TapePass& /*pass*/) override {
+  void backward(const TapePass& pass) override {
     const float* const dy = output_.gradient.data();
     for (const size_t i : {size_t{0}, size_t{1}}) {
-      const float* const other = operands_[1 - i].data();
-      const Repeat& repeat = operands_[1 - i].repeat;
-      give(operands_[i], [&](int64_t k) { return dy[k] * other[repeat.at(k)]; });
+      Operand& other = operands_[1 - i];
+      const Repeat& repeat = other.repeat;
+      if (operands_[i].repeat.kind == Repeat::Kind::kNone && (repeat.kind == Repeat::Kind::kNone || is_factor(other))) {
+        give_all(operands_[i], pass.pool, other);
+      } else {
+        const float* const data = other.data();
+        give(operands_[i], pass.pool, [&](int64_t k) { return dy[k] * data[repeat.at(k)]; });
+      }
     }
+  }
+
+ private:
+  /// Returns whether the operand is one constant number.
+  static bool is_factor(const Operand& operand) {
+    return operand.value == nullptr && operand.repeat.kind == Repeat::Kind::kScalar;
+  }
+  /// Gives dy * other, element by element.
+  void give_all(Operand& operand, FloatPool& pool, const Operand& other) {
+    if (operand.value == nullptr || !operand.value->needs_gradient) return;
+    GradientPlace place(*operand.value, pool);
+    const float* const dy = output_.gradient.data();
+    in_chunks(output_.size, [&](int64_t begin, int64_t end) {
+      if (is_factor(other)) return QQ_DISPATCH(planning, scale)(dy, place.data(), other.constant[0], {begin, end});
+      QQ_DISPATCH(planning, multiply)(dy, other.data(), place.data(), {begin, end});
+    });
   }
 };
 
@@ -191,7 +221,7 @@ class MeanOp : public TapeOp {
  public:
   explicit MeanOp(const TapeNode& node)
       : input_(*node.inputs[0]),
-        output_(node.output),
+        output_(node.output()),
         images_(input_.dims[0]),
         channels_(input_.dims[1]),
         positions_(images_ * channels_ == 0 ? 0 : input_.size / (images_ * channels_)) {}
@@ -202,13 +232,13 @@ class MeanOp : public TapeOp {
       QQ_DISPATCH(planning, add_rows)
       (input_.data + n * positions_ * channels_, nullptr, positions_, channels_, sums.data());
       for (int64_t c = 0; c < channels_; ++c)
-        output_.storage[static_cast<size_t>(n * channels_ + c)] =
+        output_.storage.data()[n * channels_ + c] =
             static_cast<float>(sums[static_cast<size_t>(c)] / static_cast<double>(positions_));
     }
   }
-  void backward(const TapePass& /*pass*/) override {
+  void backward(const TapePass& pass) override {
     if (!input_.needs_gradient) return;
-    GradientPlace place(input_);
+    GradientPlace place(input_, pass.pool);
     float* const dx = place.data();
     const float* const dy = output_.gradient.data();
     const float share = 1 / static_cast<float>(positions_);
@@ -224,7 +254,7 @@ class MeanOp : public TapeOp {
 };
 
 template <typename Op>
-Result<std::unique_ptr<TapeOp>> make_binary_op(const TapeNode& node) {
+TapeOpResult make_binary_op(const TapeNode& node) {
   auto op = std::make_unique<Op>(node);
   QQ_RETURN_IF_ERROR(op->prepare(node));
   return std::unique_ptr<TapeOp>(std::move(op));
@@ -232,10 +262,11 @@ Result<std::unique_ptr<TapeOp>> make_binary_op(const TapeNode& node) {
 
 }  // namespace
 
-Result<std::unique_ptr<TapeOp>> make_sum_op(const TapeNode& node) { return make_binary_op<SumOp>(node); }
-Result<std::unique_ptr<TapeOp>> make_scaling_op(const TapeNode& node) { return make_binary_op<ScalingOp>(node); }
+TapeOpResult make_sum_op(const TapeNode& node) { return make_binary_op<SumOp<1>>(node); }
+TapeOpResult make_difference_op(const TapeNode& node) { return make_binary_op<SumOp<-1>>(node); }
+TapeOpResult make_scaling_op(const TapeNode& node) { return make_binary_op<ScalingOp>(node); }
 
-Result<std::unique_ptr<TapeOp>> make_mean_op(const TapeNode& node) {
+TapeOpResult make_mean_op(const TapeNode& node) {
   const TapeValue* const input = node.inputs.empty() ? nullptr : node.inputs[0];
   if (input == nullptr || input->dims.size() < 3 || input->size == 0 || !node.channels_last)
     return node.cannot("is not computed in blocks for this input");
@@ -245,7 +276,7 @@ Result<std::unique_ptr<TapeOp>> make_mean_op(const TapeNode& node) {
   return std::unique_ptr<TapeOp>(std::make_unique<MeanOp>(node));
 }
 
-Result<std::unique_ptr<TapeOp>> make_activation_op(const TapeNode& node) {
+TapeOpResult make_activation_op(const TapeNode& node) {
   if (node.inputs.empty() || node.inputs[0] == nullptr) return node.cannot("reads a constant");
   Activation activation;
   using Kind = Activation::Kind;
@@ -257,7 +288,7 @@ Result<std::unique_ptr<TapeOp>> make_activation_op(const TapeNode& node) {
     return node.cannot("is not an activation with constant limits");
   }
   const auto slopes = static_cast<int64_t>(activation.slopes.size());
-  if (slopes > 1 && (slopes != node.inputs[0]->channels(node.channels_last) || !node.channels_last))
+  if (slopes > 1 && (slopes != node.inputs[0]->channels() || !node.channels_last))
     return node.cannot("has slopes that do not fit its channels");
   shape_output(node, node.inputs[0]->dims);
   return std::unique_ptr<TapeOp>(std::make_unique<ActivationOp>(node, std::move(activation)));

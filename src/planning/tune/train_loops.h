@@ -29,6 +29,21 @@ QQ_DECLARE_ISA(
     /// Adds dy[i][c] * x[i][c] over `rows` to sums[c]. A null `x` means 1.
     void add_rows(const float* dy, const float* x, int64_t rows, int64_t channels, double* sums);)
 
+/// One target of the whole network. Channels are the last axis.
+struct TargetLoss {
+  const float *result, *target;
+  const float* factors;       ///< The result is the target multiplied by these, per channel; 0: not compared. Null: 1.
+  int64_t channels = 1;       ///< Number of factors.
+  float* gradient = nullptr;  ///< Receives the gradient of share * loss at `result`; null: none.
+  double weight = 1;          ///< Factor of the squared error of result / factor.
+  double sigmoid_weight = 0;  ///< Factor of the squared error of Sigmoid of it.
+  double share = 1;
+};
+
+QQ_DECLARE_ISA(
+    /// Returns the loss of [begin, end), which begins with the first channel.
+    double target_loss(const TargetLoss& loss, int64_t begin, int64_t end);)
+
 // Loops of a tape over all elements of a value. Callers divide the work into fixed chunks.
 
 /// Draws by position: element i is drawn when a hash of i and `seed` is below `limit`, so that no order of work shows.
@@ -58,7 +73,23 @@ QQ_DECLARE_ISA(
     /// y = drawn ? a : b.
     void mix(const float* a, const float* b, float* y, Draw draw, Elements elements);
     /// y = 0 where `at` is outside of the span.
-    void pass_inside(const float* at, float* y, Span span, Elements elements);)
+    void pass_inside(const float* at, float* y, Span span, Elements elements);
+    /// y = x clipped to the span.
+    void clip_to(const float* x, float* y, Span span, Elements elements);
+    /// y = 0 where `at` is outside of the open span.
+    void pass_strictly_inside(const float* at, float* y, Span span, Elements elements);
+    /// y = factor * x + offset clipped to 0 to 1.
+    void hard_sigmoid(const float* x, float* y, float factor, float offset, Elements elements);
+    /// y *= factor where factor * x + offset is strictly between 0 and 1, otherwise y = 0.
+    void hard_sigmoid_gradient(const float* x, float* y, float factor, float offset, Elements elements);
+    /// y = a + b.
+    void add(const float* a, const float* b, float* y, Elements elements);
+    /// y = a - b.
+    void subtract(const float* a, const float* b, float* y, Elements elements);
+    /// y = x * factor.
+    void scale(const float* x, float* y, float factor, Elements elements);
+    /// y = a * b.
+    void multiply(const float* a, const float* b, float* y, Elements elements);)
 
 // Loops of AdaRound over all weights of a layer. Callers divide the work into fixed chunks.
 

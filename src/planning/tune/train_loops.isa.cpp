@@ -36,6 +36,63 @@ void add_rows(const float* dy, const float* x, int64_t rows, int64_t channels, d
 
 namespace {
 
+/// The loss of one row of channels, without the Sigmoid's.
+double row_loss(const TargetLoss& a, int64_t row, float scale) {
+  const float *x = a.result + row, *t = a.target + row;
+  float* const dx = a.gradient == nullptr ? nullptr : a.gradient + row;
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t c = 0; c < a.channels; ++c) {
+    const float back = a.factors[c] > 0 ? 1 / a.factors[c] : 0.0f;
+    const float off = back > 0 ? x[c] * back - t[c] : 0.0f;
+    sum += off * off;
+    if (dx != nullptr) dx[c] = scale * off * back;
+  }
+  return static_cast<double>(sum);
+}
+
+/// Returns the loss of [begin, end) without factors and without the Sigmoid's.
+double plain_loss(const TargetLoss& a, int64_t begin, int64_t end, float scale) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = begin; i < end; ++i) {
+    const float off = a.result[i] - a.target[i];
+    sum += static_cast<double>(off) * static_cast<double>(off);
+    if (a.gradient != nullptr) a.gradient[i] = scale * off;
+  }
+  return sum;
+}
+
+double sigmoid_loss(const TargetLoss& a, int64_t begin, int64_t end, float scale) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = begin; i < end; ++i) {
+    const float found = exec::simd::sigmoid(a.result[i]);
+    const float off = found - exec::simd::sigmoid(a.target[i]);
+    sum += static_cast<double>(off) * static_cast<double>(off);
+    if (a.gradient != nullptr) a.gradient[i] += scale * off * found * (1.0f - found);
+  }
+  return sum;
+}
+
+}  // namespace
+
+double target_loss(const TargetLoss& a, int64_t begin, int64_t end) {
+  const auto scale = static_cast<float>(2 * a.share * a.weight);
+  double sum = 0;
+  if (a.factors == nullptr) {
+    sum = plain_loss(a, begin, end, scale);
+  } else {
+    for (int64_t row = begin; row < end; row += a.channels) sum += row_loss(a, row, scale);
+  }
+  sum *= a.weight;
+  if (a.sigmoid_weight > 0)
+    sum += a.sigmoid_weight * sigmoid_loss(a, begin, end, static_cast<float>(2 * a.share * a.sigmoid_weight));
+  return sum;
+}
+
+namespace {
+
 /// Two rounds of multiply and xor-shift, enough for every bit of the position to reach the highest ones.
 inline bool is_drawn(int64_t i, const Draw& draw) {
   uint32_t bits = static_cast<uint32_t>(i) * 0x9e3779b9u + draw.seed;
@@ -65,6 +122,49 @@ void mix(const float* a, const float* b, float* y, Draw draw, Elements elements)
 void pass_inside(const float* at, float* y, Span span, Elements elements) {
 #pragma omp simd
   for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = at[i] >= span.low && at[i] <= span.high ? y[i] : 0.0f;
+}
+
+void clip_to(const float* x, float* y, Span span, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = clip(x[i], span.low, span.high);
+}
+
+void pass_strictly_inside(const float* at, float* y, Span span, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = at[i] > span.low && at[i] < span.high ? y[i] : 0.0f;
+}
+
+void hard_sigmoid(const float* x, float* y, float factor, float offset, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = clip(factor * x[i] + offset, 0.0f, 1.0f);
+}
+
+void hard_sigmoid_gradient(const float* x, float* y, float factor, float offset, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) {
+    const float line = factor * x[i] + offset;
+    y[i] = line > 0.0f && line < 1.0f ? y[i] * factor : 0.0f;
+  }
+}
+
+void add(const float* a, const float* b, float* y, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = a[i] + b[i];
+}
+
+void subtract(const float* a, const float* b, float* y, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = a[i] - b[i];
+}
+
+void scale(const float* x, float* y, float factor, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = x[i] * factor;
+}
+
+void multiply(const float* a, const float* b, float* y, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = a[i] * b[i];
 }
 
 namespace {

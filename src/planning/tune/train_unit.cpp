@@ -86,17 +86,15 @@ Partition partition(size_t samples, bool hold_out) {
   return parts;
 }
 
-namespace {
-
-/// The sum of part(begin, end) over chunks, in order.
-template <typename Part>
-double sum_in_chunks(int64_t count, Part part) {
-  std::vector<double> parts(static_cast<size_t>((count + kResultChunk - 1) / kResultChunk));
-  parallel_pieces(count, kResultChunk, {}, [&](int64_t begin, int64_t end) {
-    parts[static_cast<size_t>(begin / kResultChunk)] = part(begin, end);
-  });
-  return std::accumulate(parts.begin(), parts.end(), 0.0);
+void clear(const UnitVariables& variables, Gradients& gradients) {
+  for (size_t i = 0; i < variables.size(); ++i) {
+    std::fill(gradients.layers[i].weights.begin(), gradients.layers[i].weights.end(), 0.0f);
+    std::fill(gradients.layers[i].bias.begin(), gradients.layers[i].bias.end(), 0.0f);
+    gradients.of_bias[i] = variables[i]->learns_bias();
+  }
 }
+
+namespace {
 
 /// The first `count` of a fresh random permutation of `all`, in place.
 void draw(NumpyRandom& random, std::vector<size_t>& all, size_t count) {
@@ -161,7 +159,7 @@ Result<double> UnitTrainer::error(const std::vector<LayerValues>& layers, const 
     if (size != sample.target.size()) return unsupported("the float model's result differs");
     const float* const y = quantized(tape->forward(sample.input.data<float>().data(), layers, {}), size);
     const auto target = sample.target.data<float>();
-    square += sum_in_chunks(size, [&](int64_t begin, int64_t end) {
+    square += sum_in_chunks(size, 1, [&](int64_t begin, int64_t end) {
       return QQ_DISPATCH(planning, squared_distance)(y, target.data(), begin, end);
     });
     count += static_cast<double>(size);
@@ -186,7 +184,7 @@ Result<double> UnitTrainer::add_sample(const LayerData::Sample& sample, const fl
     loss.high = (static_cast<float>(t_.output->limits.max - own.zero_point) + 0.5f) * own.scale;
   }
   const double square = sum_in_chunks(
-      size, [&](int64_t begin, int64_t end) { return QQ_DISPATCH(planning, loss_gradient)(loss, begin, end); });
+      size, 1, [&](int64_t begin, int64_t end) { return QQ_DISPATCH(planning, loss_gradient)(loss, begin, end); });
   tape->backward(now_, gradients);
   return square / static_cast<double>(positions);
 }
@@ -212,11 +210,7 @@ Result<double> UnitTrainer::train_batch(const UnitVariables& variables, const st
                                         NumpyRandom& random, Gradients& gradients) {
   int64_t positions = 0;
   for (const LayerData::Sample& sample : batch) positions += sample.positions;
-  for (size_t i = 0; i < variables.size(); ++i) {
-    std::fill(gradients.layers[i].weights.begin(), gradients.layers[i].weights.end(), 0.0f);
-    std::fill(gradients.layers[i].bias.begin(), gradients.layers[i].bias.end(), 0.0f);
-    gradients.of_bias[i] = variables[i]->learns_bias();
-  }
+  clear(variables, gradients);
   double loss = 0;
   for (const LayerData::Sample& sample : batch) {
     Mixing mixing;

@@ -2,17 +2,22 @@
 // The training of one unit (ref:tuning#training-data, ADR 0011).
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "config/algorithms.h"
 #include "ir/tensor.h"
 #include "ir/tensor_store.h"
 #include "planning/tune/layer_constants.h"
 #include "planning/tune/tape.h"
+#include "planning/tune/train_loops.h"
 
 namespace quarkq::planning::finetune {
 
@@ -37,6 +42,11 @@ class Variables {
   /// Returns the stored form of a weight that is not an integer.
   virtual const std::vector<float>& weight_values() const = 0;
   virtual bool learns_bias() const { return false; }
+
+  /// Returns all numbers that change in step(). Empty: the training cannot be resumed.
+  virtual std::vector<std::span<float>> state() { return {}; }
+  /// Prepares the next step after state() was overwritten with that after so many steps.
+  virtual void resume_after(int64_t /*steps*/) {}
 };
 
 std::unique_ptr<Variables> make_adaround(std::vector<float> weights, Grid grid, const config::FinetuneSettings& options,
@@ -50,6 +60,9 @@ struct AdaQuantStart {
   Quantizer quantizer;
   std::vector<float> bias;
   std::optional<Grid> bias_grid;
+  /// Not 0: the learning rate is a share of the quantization step, which needs `grid`, and falls along half a cosine
+  /// over so many steps.
+  int64_t decay_steps = 0;
 };
 std::unique_ptr<Variables> make_adaquant(AdaQuantStart start, double learning_rate);
 
@@ -110,6 +123,19 @@ struct Trainee {
 
 /// One set of variables per layer of the unit.
 using UnitVariables = std::vector<std::unique_ptr<Variables>>;
+
+/// Sets all gradients to 0, and notes which biases are learned.
+void clear(const UnitVariables& variables, Gradients& gradients);
+
+/// Returns the sum of part(begin, end) over fixed chunks of whole rows, added in order, so that threads do not show.
+template <typename Part>
+double sum_in_chunks(int64_t count, int64_t row, const Part& part) {
+  const int64_t chunk = std::max<int64_t>(1, kResultChunk / row) * row;
+  std::vector<double> parts(static_cast<size_t>((count + chunk - 1) / chunk));
+  parallel_pieces(count, chunk, {},
+                  [&](int64_t begin, int64_t end) { parts[static_cast<size_t>(begin / chunk)] = part(begin, end); });
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
 
 class UnitTrainer {
  public:

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "plan/lowering/lower.h"
-#include "planning/tune/tape.h"
+#include "planning/tune/tape_op.h"
 
 namespace quarkq::planning::finetune {
 
@@ -13,20 +13,6 @@ namespace {
 
 size_t index_of(ir::ValueId id) { return static_cast<size_t>(id.index); }
 size_t index_of(ir::NodeId id) { return static_cast<size_t>(id.index); }
-
-/// Values that no sample changes: initializers, and what is computed from them alone.
-std::vector<bool> constant_values(const ir::Graph& graph) {
-  std::vector<bool> is_constant(graph.value_count());
-  for (const ir::ValueId id : graph.initializers()) is_constant[index_of(id)] = true;
-  for (const ir::NodeId id : graph.order()) {
-    const ir::Node& node = graph.node(id);
-    bool all = node.captures.empty();
-    for (const ir::ValueId input : node.inputs) all = all && (!input.valid() || is_constant[index_of(input)]);
-    for (const ir::ValueId output : node.outputs)
-      if (output.valid()) is_constant[index_of(output)] = all;
-  }
-  return is_constant;
-}
 
 /// Nodes in the order in which they joined, and what leaves them.
 class Region {
@@ -189,6 +175,19 @@ class BlockFinder {
 };
 
 }  // namespace
+
+std::vector<bool> constant_values(const ir::Graph& graph) {
+  std::vector<bool> is_constant(graph.value_count());
+  for (const ir::ValueId id : graph.initializers()) is_constant[index_of(id)] = true;
+  for (const ir::NodeId id : graph.order()) {
+    const ir::Node& node = graph.node(id);
+    bool all = node.captures.empty();
+    for (const ir::ValueId input : node.inputs) all = all && (!input.valid() || is_constant[index_of(input)]);
+    for (const ir::ValueId output : node.outputs)
+      if (output.valid()) is_constant[index_of(output)] = all;
+  }
+  return is_constant;
+}
 
 Unit unit_of(const Layer& layer, const ir::Graph& quantized) {
   Unit unit;

@@ -9,6 +9,17 @@
 
 namespace quarkq::planning::finetune {
 
+/// A part of the simulated model that is computed and differentiated as a whole.
+struct TapeRegion {
+  std::vector<ir::NodeId> nodes;     ///< In the order of the model.
+  std::vector<ir::ValueId> starts;   ///< Values that are read from outside.
+  std::vector<ir::ValueId> ends;     ///< Values that are compared with targets.
+  std::vector<const Layer*> layers;  ///< The layers that are learned; must outlive the region.
+  bool channels_last = false;        ///< Layout of the starts.
+  bool one_layout = true;            ///< All operators use the layout of the starts, as in blocks.
+  bool rounds_end = true;            ///< The quantizer at an end rounds. False: it only clips.
+};
+
 struct Unit {
   std::string label;
   std::vector<const Layer*> layers;  ///< In node order; must outlive the unit.
@@ -22,7 +33,11 @@ struct Unit {
   int64_t inner_bytes = 0;          ///< Bytes of the inner values for one sample, and of their gradients.
 
   bool is_block() const { return !nodes.empty(); }
+  TapeRegion region() const { return {nodes, {start}, {end}, layers, channels_last, true, rounds_end}; }
 };
+
+/// Returns by value whether no sample changes it: initializers, and values computed from constants only.
+std::vector<bool> constant_values(const ir::Graph& graph);
 
 /// Returns a unit of one layer. `quantized` is the simulated model.
 Unit unit_of(const Layer& layer, const ir::Graph& quantized);

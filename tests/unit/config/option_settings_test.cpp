@@ -49,7 +49,7 @@ TEST(OptionSettingsTest, FinetuneRefuses) {
       {"{OptimAlgorithm: sgd}", "FastFinetune.OptimAlgorithm: \"sgd\", allowed are adaround and adaquant"},
       {"{NumIterations: 0}", "FastFinetune.NumIterations: 0, at least 1 is needed"},
       {"{LRAdjust: [1]}", "FastFinetune.LRAdjust: 1 numbers, two are needed"},
-      {"{Unit: net}", "FastFinetune.Unit: \"net\", allowed are layer and block"},
+      {"{Unit: net}", "FastFinetune.Unit: \"net\", allowed are layer, block and network"},
       {"{Unit: block, RefModelPath: a.onnx}", "FastFinetune.Unit: found block and RefModelPath"},
       {"{WarmStart: 2}", "FastFinetune.WarmStart: 2, allowed is 0 to 1"},
       {"{FixedSeed: -1}", "FastFinetune.FixedSeed: -1, allowed is 0 to 4294967295"},

@@ -2,7 +2,7 @@
 // Blocks by structure: where they begin and end, what ends them, their order.
 #include "planning/tune/unit.h"
 
-#include "planning/tune/tape.h"
+#include "planning/tune/tape_op.h"
 #include "support/pass_support.h"
 
 namespace quarkq::planning::finetune {

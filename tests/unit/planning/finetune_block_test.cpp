@@ -131,7 +131,9 @@ struct Bench {
     return layer.is_channels_last() ? exec::in_layout(tensor, exec::Layout::kChannelsLast) : tensor;
   }
   const std::vector<float>& forward() {
-    return block->forward(x.data<float>().data(), weights, bias.empty() ? nullptr : &bias);
+    result.resize(static_cast<size_t>(block->result_size()));
+    block->forward(x.data<float>().data(), weights, bias.empty() ? nullptr : &bias, result.data());
+    return result;
   }
   double loss(const std::vector<float>& direction) {
     double sum = 0;
@@ -142,7 +144,7 @@ struct Bench {
 
   ir::Model model;
   Layer layer;
-  std::vector<float> weights, bias;
+  std::vector<float> weights, bias, result;
   ir::Tensor input, x;
   std::unique_ptr<Block> block;
 };

@@ -46,6 +46,27 @@ TEST(SavedUnitsTest, SavedUnitsReadBack) {
   }
 }
 
+TEST(SavedUnitsTest, SavedTrainingsReadBack) {
+  const SavedTraining training{50, 20, 0.25, sample_layer(), {1, -2, 0.5f}};
+  const std::string bytes = encode_saved_training("key", training);
+  const auto back = parse_saved_training(bytes, "key");
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->step, 50);
+  EXPECT_EQ(back->begun, 20);
+  EXPECT_EQ(back->rate_share, 0.25);
+  EXPECT_EQ(back->state, training.state);
+  expect_same(back->best, training.best);
+  EXPECT_FALSE(parse_saved_training(bytes, "other").has_value());
+  EXPECT_FALSE(parse_saved_unit(bytes, "key").has_value());
+  for (size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_FALSE(parse_saved_training(std::string_view(bytes).substr(0, length), "key").has_value()) << length;
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    EXPECT_FALSE(parse_saved_training(damaged, "key").has_value()) << at;
+  }
+}
+
 TEST(SavedUnitsTest, EveryDamageOfASavedLayerIsSeen) {
   const std::string bytes = encode_saved_unit("key", sample_layer());
   for (size_t length = 0; length < bytes.size(); ++length)
