@@ -135,15 +135,28 @@ void rule_zero_point_not_0(const RuleInput& input, Hits& hits) {
   });
 }
 
+namespace {
+
+bool takes_bias(const ir::Node& node) { return node.is("Conv") || node.is("Gemm") || node.is("ConvTranspose"); }
+
+}  // namespace
+
 void rule_bias_int32(const RuleInput& input, Hits& hits) {
   for_operators(input, hits, [&](const ir::Node& node) -> std::optional<std::string> {
-    if (!node.is("Conv") && !node.is("Gemm") && !node.is("ConvTranspose")) return std::nullopt;
+    if (!takes_bias(node)) return std::nullopt;
     const ir::Node* dq = ir::source_of(input.view.graph(), node, 2);
     if (dq == nullptr || width_of(input.view, *dq) != 32) return std::nullopt;
+    return "int32 bias";
+  });
+}
+
+void rule_bias_scale(const RuleInput& input, Hits& hits) {
+  for_operators(input, hits, [&](const ir::Node& node) -> std::optional<std::string> {
+    if (!takes_bias(node)) return std::nullopt;
     const std::optional<double> x = scale_at(input.view, node.input(0)), w = scale_at(input.view, node.input(1)),
                                 b = scale_at(input.view, node.input(2));
     if (!x || !w || !b || std::abs(*b - *x * *w) > kSameScale * *x * *w) return std::nullopt;
-    return "int32 bias, scale of input times scale of weight";
+    return "scale of the bias: scale of input times scale of weight";
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/constants.h"
 #include "targets/rules.h"
 
 namespace quarkq::targets {
@@ -128,6 +129,50 @@ void rule_select_of_bool(const RuleInput& input, Hits& hits) {
     const bool is_bool = node.is("Where") && node.input(1).valid() &&
                          input.view.graph().value(node.input(1)).type.element == ElementType::kBool;
     return is_bool ? Found("selects between bools") : std::nullopt;
+  });
+}
+
+namespace {
+
+bool counts_from_the_end(const ir::Graph& graph, const ir::Node& node) {
+  if (!node.is("Slice")) return false;
+  const auto is_negative = [](int64_t bound) { return bound < 0; };
+  for (const auto& [place, attribute] : {std::pair<size_t, const char*>{1, "starts"}, {2, "ends"}}) {
+    const std::optional<std::vector<int64_t>> bounds = ir::integers_of(graph, node, place, attribute);
+    if (bounds && std::ranges::any_of(*bounds, is_negative)) return true;
+  }
+  return false;
+}
+
+bool is_normalization(const ir::Node& node) {
+  constexpr std::string_view kNormalizations[] = {"InstanceNormalization", "LayerNormalization", "RMSNormalization",
+                                                  "SimplifiedLayerNormalization"};
+  return node.domain.empty() && std::ranges::find(kNormalizations, node.op) != std::end(kNormalizations);
+}
+
+}  // namespace
+
+void rule_negative_slice_bounds(const RuleInput& input, Hits& hits) {
+  for_operators(input, hits, [&](const ir::Node& node) -> Found {
+    if (!node.is("Concat")) return std::nullopt;
+    const std::vector<ir::NodeId>& sources = input.view.sources_of(node.id);
+    const auto slices = std::ranges::count_if(
+        sources, [&](ir::NodeId id) { return counts_from_the_end(input.view.graph(), input.view.node(id)); });
+    return slices > 1 ? Found(cat("joins ", slices, " Slices with negative bounds")) : std::nullopt;
+  });
+}
+
+void rule_depth_to_space_tail(const RuleInput& input, Hits& hits) {
+  for_operators(input, hits, [&](const ir::Node& node) -> Found {
+    const bool is_last = !input.view.has_conv_after[static_cast<size_t>(node.id.index)];
+    return node.is("DepthToSpace") && is_last ? Found("after the last Conv") : std::nullopt;
+  });
+}
+
+void rule_normalization_of_rank_3(const RuleInput& input, Hits& hits) {
+  for_operators(input, hits, [&](const ir::Node& node) -> Found {
+    if (!is_normalization(node) || rank_of_input(input.view, node) != 3) return std::nullopt;
+    return Found(cat("input ", input.view.graph().value(node.input(0)).name, " has rank 3"));
   });
 }
 

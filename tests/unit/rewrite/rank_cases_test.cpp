@@ -28,21 +28,21 @@ PassCase channel_shuffle() {
 }
 
 PassCase packed_heads() {
-  return {.pass = "select-before-transpose",
-          .name = "QueriesKeysAndValues",
-          .model =
-              "g (float[1, 5, 12] x) => (float[1, 2, 5, 2] y) <int64[5] a = {1, 5, 3, 2, 2}, int64 q = {0}, int64 k = "
-              "{1}, int64 v = {-1}> "
-              "{ r = Reshape (x, a) t = Transpose <perm = [2, 0, 3, 1, 4]> (r) f = Gather <axis = 0> (t, q) "
-              "g = Gather <axis = 0> (t, k) h = Gather <axis = 0> (t, v) s = Add (f, g) y = Mul (s, h) }",
-          .guards = {{"InnerValueIsAnOutput", "(float[1, 2, 5, 2] y)",
-                      "(float[1, 2, 5, 2] y, float[A, B, C, D, E] t)"},
-                     {"OtherReader", "y = Mul (s, h)", "z = Mul (s, h) m = ReduceMax <keepdims = 0> (t) y = Add (z, m)"},
-                     {"SeveralElements", "int64 q = {0}", "int64[1] q = {0}"},
-                     {"RankIsLowEnough", "", "", {"legalize.most_rank=5"}},
-                     {"SizeIsUnknown", "float[1, 5, 12] x", "float[N, 5, 12] x"}},
-          .sets = {kRankFour},
-          .tolerance = 0};
+  return {
+      .pass = "select-before-transpose",
+      .name = "QueriesKeysAndValues",
+      .model =
+          "g (float[1, 5, 12] x) => (float[1, 2, 5, 2] y) <int64[5] a = {1, 5, 3, 2, 2}, int64 q = {0}, int64 k = "
+          "{1}, int64 v = {-1}> "
+          "{ r = Reshape (x, a) t = Transpose <perm = [2, 0, 3, 1, 4]> (r) f = Gather <axis = 0> (t, q) "
+          "g = Gather <axis = 0> (t, k) h = Gather <axis = 0> (t, v) s = Add (f, g) y = Mul (s, h) }",
+      .guards = {{"InnerValueIsAnOutput", "(float[1, 2, 5, 2] y)", "(float[1, 2, 5, 2] y, float[A, B, C, D, E] t)"},
+                 {"OtherReader", "y = Mul (s, h)", "z = Mul (s, h) m = ReduceMax <keepdims = 0> (t) y = Add (z, m)"},
+                 {"SeveralElements", "int64 q = {0}", "int64[1] q = {0}"},
+                 {"RankIsLowEnough", "", "", {"legalize.most_rank=5"}},
+                 {"SizeIsUnknown", "float[1, 5, 12] x", "float[N, 5, 12] x"}},
+      .sets = {kRankFour},
+      .tolerance = 0};
 }
 
 PassCase packed_heads_by_split() {
@@ -144,6 +144,34 @@ PassCase slopes() {
           .tolerance = 0};
 }
 
+PassCase rolled() {
+  return {.pass = "positive-slice-bounds",
+          .name = "Roll",
+          .model =
+              "g (float[1, 2, 6, 3] x) => (float[1, 2, 6, 3] y) <int64[1] a = {-2}, int64[1] b = {9999}, int64[1] c = "
+              "{0}, int64[1] k = {2}> { p = Slice (x, a, b, k) q = Slice (x, c, a, k) y = Concat <axis = 2> (p, q) }",
+          .guards = {{"BoundIsPositive", "a = {-2}", "a = {4}"},
+                     {"BoundIsComputed", "p = Slice (x, a, b, k) q = Slice (x, c, a, k)",
+                      "e = Abs (b) n = Neg (k) p = Slice (x, n, e, k) q = Slice (x, c, n, k)"}},
+          .sets = {"legalize.positive_slice_bounds=true"},
+          .tolerance = 0};
+}
+
+PassCase norm_of_rank_3() {
+  return {.pass = "normalization-at-rank-4",
+          .name = "LayerNorm",
+          .model =
+              "g (float[2, 3, 4] x) => (float[2, 3, 4] y) <float[4] s = {1, 2, 3, 4}, float[4] b = {1, 0, -1, 0.5}> "
+              "{ [norm] y = LayerNormalization <axis = 2> (x, s, b) }",
+          .guards = {{"RankIsFour", "(float[2, 3, 4] x) => (float[2, 3, 4] y)",
+                      "(float[1, 2, 3, 4] x) => (float[N, M, 3, 4] y)"},
+                     {"ShapeIsNotKnown", "(float[2, 3, 4] x)", "(float[2, N, 4] x)"},
+                     {"StatisticsAreRead", "[norm] y = LayerNormalization <axis = 2> (x, s, b)",
+                      "z, m = LayerNormalization <axis = 2> (x, s, b) y = Add (z, m)"}},
+          .sets = {"legalize.normalization_at_rank_4=true"},
+          .tolerance = 0};
+}
+
 PassCase axes_of_pad() {
   return {.pass = "spell-out-axes",
           .name = "Pad",
@@ -191,8 +219,8 @@ PassCase opset_of_target() {
 
 const bool kRankCases =
     add_pass_cases({packed_heads(), packed_heads_by_split(), channel_shuffle(), pixel_unshuffle(), windows(), scores(),
-                    stored_matrix(), turned(), one_slope(),
-                    slopes(), axes_of_pad(), conv_attributes(), same_pads(), opset_of_target()});
+                    stored_matrix(), turned(), one_slope(), slopes(), rolled(), norm_of_rank_3(), axes_of_pad(),
+                    conv_attributes(), same_pads(), opset_of_target()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -224,6 +224,34 @@ ir::Model nms() {
   return of("g (float[1, 4, 4] b, float[1, 1, 4] s) => (int64[N, 3] y) { y = NonMaxSuppression(b, s) }");
 }
 
+std::string roll(const std::string& first, const std::string& second) {
+  return cat("g (float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) <int64[1] a = {", first,
+             "}, int64[1] b = {100}, int64[1] c = {0}, int64[1] d = {", second,
+             "}, int64[1] k = {2}> { p = Slice (x, a, b, k) q = Slice (x, c, d, k) y = Concat <axis = 2> (p, q) }");
+}
+ir::Model rolled() { return of(roll("-2", "-2")); }
+ir::Model rolled_forward() { return of(roll("6", "6")); }
+
+ir::Model norm_of(const std::string& dims) {
+  return of(cat("g (float[", dims, "] x) => (float[", dims,
+                "] y) <float[4] s = {1, 2, 3, 4}> { y = LayerNormalization (x, s) }"));
+}
+ir::Model norm_of_rank_3() { return norm_of("1, 8, 4"); }
+ir::Model norm_of_rank_4() { return norm_of("1, 1, 8, 4"); }
+
+ir::Model pixel_shuffle(const std::string& nodes, const std::string& dims) {
+  return of(cat("g (float[1, 4, 8, 8] x) => (float[", dims,
+                "] y) <float[4, 4, 1, 1] w = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, "
+                "float[4, 1, 1, 1] v = {1, 1, 1, 1}> {",
+                nodes, "}"));
+}
+ir::Model shuffled_tail() {
+  return pixel_shuffle("a = Conv (x, w) y = DepthToSpace <blocksize = 2> (a)", "1, 1, 16, 16");
+}
+ir::Model shuffled_amid() {
+  return pixel_shuffle("a = Conv (x, w) b = DepthToSpace <blocksize = 2> (a) y = Conv (b, v)", "1, 4, 16, 16");
+}
+
 const Thread kThreads[] = {
     {"OS#1404 Conv attributes", "x2", "conv-implicit-attributes", "crash", "explicit-conv-attributes",
      without_attributes, plain},
@@ -232,7 +260,7 @@ const Thread kThreads[] = {
     {"OS#1432 weights not constant", "x2", "dynamic-weight", "crash", "weights-to-initializers", weight_as_input,
      plain},
     {"OS#1404 LSTM", "vaiml-bf16", "lstm", "crash", "run-outside", lstm, plain},
-    {"OS#1404 bfloat16 tensors", "vaiml-bf16", "bfloat16-tensor", "crash", "float32-tensors", bfloat16, plain},
+    {"OS#1404 bfloat16 tensors", "vaiml-bf16", "bfloat16-tensor", "unknown", "float32-tensors", bfloat16, plain},
     {"ExtendedDequantizeLinear is not registered", "gen2-vint8", "qdq-quark", "crash", "qdq-in-ai-onnx", in_quark,
      good_quantized},
     {"SW#393 Resize of 841", "x1", "resize-of-rank-3", "crash", "smaller-input", resize_841, resize_of_rank_4},
@@ -267,7 +295,16 @@ const Thread kThreads[] = {
      depthwise_clip},
     {"float scales", "x1", "scale-not-power-of-two", "wrong-results", "power-of-two-scales", float_scale,
      good_quantized},
-    {"int32 bias", "x1", "bias-int32", "wrong-results", "int8-bias", bias_in_scale, bias_with_own_scale},
+    {"bias in the scale of the product", "x1", "bias-scale", "wrong-results", "int8-bias", bias_in_scale,
+     bias_with_own_scale},
+    {"int32 bias", "x1", "bias-int32", "note", "int8-bias", bias_with_own_scale, good_quantized},
+    {"SW#397 torch.roll", "x2", "negative-slice-bounds", "crash", "positive-slice-bounds", rolled, rolled_forward},
+    {"SwinIR norms", "x2", "normalization-of-rank-3", "falls-back", "normalization-at-rank-4", norm_of_rank_3,
+     norm_of_rank_4},
+    {"SwinIR tail", "x2", "depth-to-space-tail", "note", "cut-part", shuffled_tail, shuffled_amid},
+    {"encoder on Windows ML", "winml", "transformer", "note", "compare-on-device", attention, plain},
+    {"WML#783 quantized for Windows ML", "winml", "quantized-model", "note", "compile-with-report", good_quantized,
+     plain},
     {"zero point on gen2", "gen2-vint8", "zero-point-not-0", "unknown", "symmetric-zero-points", zero_point_3,
      good_quantized},
     {"channel shuffle", "x2", "channel-shuffle", "falls-back", "channel-shuffle-at-rank-4", shuffle, good_quantized},

@@ -218,10 +218,6 @@ Result<Kernel> cast_to(Prepare& p, ElementType to) {
   return cast_kernel(*plan, x);
 }
 
-}  // namespace
-
-namespace {
-
 Result<ElementType> read_target(const Prepare& p) {
   const auto* to = p.node().get<int64_t>("to");
   if (to == nullptr) return p.corrupt("attribute to is missing");
