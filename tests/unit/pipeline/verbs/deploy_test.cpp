@@ -160,7 +160,7 @@ TEST(DeployabilityTest, SummarizesAReport) {
   wrong.findings = {finding};
   EXPECT_EQ(deployability(wrong).holds, Holds::kNo);
   EXPECT_EQ(deployability(wrong).remedy, "int8-bias");
-  EXPECT_NE(text(deployability(wrong)).find("the NPU gives wrong results: an int32 bias"), std::string::npos);
+  EXPECT_NE(text(deployability(wrong)).find("the NPU gives wrong results: a bias of int32"), std::string::npos);
   EXPECT_NE(text(deployability(wrong)).find("(bias-int32: Conv "), std::string::npos);
   EXPECT_NE(text(deployability(wrong)).find(" and 2 more)"), std::string::npos);
 }
