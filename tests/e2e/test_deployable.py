@@ -51,6 +51,38 @@ def the_default_is_what_the_named_target_makes(case):
         expect(f"deployable on {target}: {report['deployable']['holds']}, " in default.stdout, default.stdout)
 
 
+def many_parts(folder):
+    """Six pairs of Conv and Erf, which x2 has no integer form of: each Erf ends a region."""
+    nodes, weights, value = [], [], "x"
+    for layer in range(6):
+        weights.append(weight(f"w{layer}", 3, 3, 3, 3, seed=layer))
+        nodes += [helper.make_node("Conv", [value, f"w{layer}"], [f"a{layer}"], f"conv{layer}", pads=[1, 1, 1, 1]),
+                  helper.make_node("Erf", [f"a{layer}"], [f"b{layer}"], f"erf{layer}")]
+        value = f"b{layer}"
+    nodes.append(helper.make_node("Conv", [value, "w0"], ["y"], "last", pads=[1, 1, 1, 1]))
+    info = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 3, 8, 8])  # noqa: E731
+    path = os.path.join(folder, "parts.onnx")
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [info("x")], [info("y")], weights), opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    return path
+
+
+@test()
+def what_runs_in_parts_is_said_and_fails_the_gate():
+    with temp_folder() as folder:
+        model = many_parts(folder)
+        out, result, report = quantize(folder, model, "--config", "a8w8")
+        found = report["deployable"]
+        expect_equal((found["holds"], found["regions"]), ("in parts", 7), "deployable")
+        expect(f"deployable on x2: in parts, {found['nodes']} of {found['of']} nodes in 7 regions; the rest runs on the CPU" in result.stdout, result.stdout)
+        expect(report["verdict"]["grade"] != "good", f"the verdict is {report['verdict']}")
+        gated = run("quantize", model, "--config", "a8w8", "--calib", samples(folder), "-o", os.path.join(folder, "gated.onnx"), "--require", "deployable")
+        expect_error(gated, 5, "--require deployable", "in parts", "7 regions")
+        expect(not os.path.exists(os.path.join(folder, "gated.onnx")), "a refused result was written")
+        expect_error(run("check", out, "--target", "x2", "--require", "deployable"), 5, "in parts")
+        dry = json.loads(quarkq("quantize", model, "--config", "a8w8", "--calib", samples(folder), "--dry-run", "--json").stdout)
+        expect_equal(dry["deployable"]["holds"], "in parts", "the dry run")
+
+
 @test()
 def none_turns_the_target_off():
     with temp_folder() as folder:

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from harness import QUARKQ, ROOT, expect, expect_equal, on_terminal, run, shared, temp_folder, test
+from harness import QUARKQ, ROOT, expect, expect_equal, on_terminal, quarkq, run, shared, temp_folder, test
 from reference import mean_cosines, onnxruntime_results
 from schema import misfits
 
@@ -364,6 +364,45 @@ def weights_that_carry_the_loss_are_rounded_before_activations_are_widened():
     expect(rescue["rounding"] and rescue["tensors_in_16_bits"] and not rescue["float_nodes"], f"the rescue is {rescue}")
     expect(rescue["after"]["cosine"] > 0.97, f"cosine {rescue['after']['cosine']}")
     return f"cosine {rescue['before']['cosine']:.3f} becomes {rescue['after']['cosine']:.3f}"
+
+
+@test()
+def few_nodes_get_16_bits_first():
+    """20 % of the multiply-accumulates are enough for the places of the massive activations; the compiler takes them as parts of one model."""
+    with temp_folder() as folder:
+        bench = Bench(folder, two_massive_activations())
+        _, report = bench.quantize("a8w8", "q.onnx")
+        rescue = report["rescue"]
+        expect(rescue and 0 < rescue["macs_in_16_bits"] <= 0.2, f"the rescue is {rescue}")
+        expect(bench.cosine("q.onnx") > 0.97, f"cosine {bench.cosine('q.onnx')}")
+        _, none = bench.quantize("a8w8", "n.onnx", "--max-wide", "0")
+        expect(not none["rescue"] or none["rescue"]["macs_in_16_bits"] == 0, f"--max-wide 0: {none['rescue']}")
+    return f"{100 * rescue['macs_in_16_bits']:.0f} % of MACs, cosine {rescue['after']['cosine']:.4f}"
+
+
+SEARCHED = "calibrate_method=ExtendedCalibrationMethod.MinMSE"
+
+
+@test()
+def ranges_are_searched_before_formats_change():
+    """Ranges from the smallest to the largest value lose what the largest values take of the steps. The settings of the report give the same model."""
+    with temp_folder() as folder:
+        def made(name, *more):
+            quarkq("quantize", shared("models", "resnet8_cifar10.onnx"), "--config", "a8w8", "--calib", shared("golden", "inputs", "resnet8_cifar10", "calib"), "-o",
+                   os.path.join(folder, name), "--report", os.path.join(folder, "r.json"), "--set", "quarkq.metadata=false", *more)
+            with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            with open(os.path.join(folder, name), "rb") as file:
+                return file.read(), report["rescue"], report["outputs"][0]["cosine"]
+        _, none, before = made("plain.onnx", "--on-collapse", "warn")
+        rescued, rescue, after = made("q.onnx")
+        expect(none is None and SEARCHED in rescue["float_changes"] and not rescue["tensors_in_16_bits"], f"the rescue is {rescue}")
+        expect(after > 0.98 > before, f"cosine {before} became {after}")
+        same, _, _ = made("same.onnx", *(part for setting in rescue["settings"] for part in ("--set", setting)), "--on-collapse", "warn")
+        expect(same == rescued, "the settings of the report give another model")
+        _, kept, _ = made("kept.onnx", "--set", "calibrate_method=CalibrationMethod.MinMax")
+        expect(kept is None or SEARCHED not in kept["float_changes"], "the method that settings name was replaced")
+    return f"cosine {before:.4f} becomes {after:.4f}"
 
 
 @test()
