@@ -162,7 +162,9 @@ class Rescuer {
       add(false, few_wide_macs());
       if (asked.value_or(1) > kFewWideMacs) add(false, asked.value_or(1));
     }
-    if (settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers)
+    // Without multiply-accumulates nothing limits float nodes, up to a model that is not quantized at all.
+    const bool has_limit = ir::macs_of(graph_) > 0;
+    if (has_limit && settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers)
       add(true, asked.value_or(kMostFloatMacs));
     return ways;
   }
