@@ -256,7 +256,6 @@ Result<Forecast> forecast(const AnalyzeRequest& request) {
 
 using pipeline::agreement_json;
 using pipeline::Json;
-using pipeline::number;
 
 namespace {
 

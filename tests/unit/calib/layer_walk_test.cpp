@@ -18,36 +18,36 @@ constexpr size_t kSamples = 3;
 class LayerWalkTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(test::grow_model(graph_, 12, model_));
-    samples_ = std::make_unique<test::RandomSamples>(model_.graph, kSamples);
-    for (const ir::NodeId id : model_.graph.order()) {
-      for (const ir::ValueId output : model_.graph.node(id).outputs) {
-        if (output.valid()) values_.push_back(output);
+    ASSERT_NO_FATAL_FAILURE(test::grow_model(graph, 12, model));
+    samples = std::make_unique<test::RandomSamples>(model.graph, kSamples);
+    for (const ir::NodeId id : model.graph.order()) {
+      for (const ir::ValueId output : model.graph.node(id).outputs) {
+        if (output.valid()) values.push_back(output);
       }
     }
   }
   /// The values in lists of `length`, in node order.
   std::vector<std::vector<ir::ValueId>> lists(size_t length) const {
     std::vector<std::vector<ir::ValueId>> made;
-    for (size_t i = 0; i < values_.size(); ++i) {
+    for (size_t i = 0; i < values.size(); ++i) {
       if (i % length == 0) made.emplace_back();
-      made.back().push_back(values_[i]);
+      made.back().push_back(values[i]);
     }
     return made;
   }
   /// Value `id` of a sample, by a run of its own.
   ir::Tensor alone(const ir::Model& model, ir::ValueId id, size_t sample) const {
     exec::Session session(model, {}, {{id}, {}});
-    const auto found = session.run(samples_->read(sample).value().inputs);
+    const auto found = session.run(samples->read(sample).value().inputs);
     EXPECT_TRUE(found.ok()) << found.status().message();
     return found.ok() ? found.value()->front() : ir::Tensor();
   }
 
-  test::RandomGraph graph_{GetParam()};
-  ir::Model model_;
-  exec::Environment environment_;
-  std::unique_ptr<test::RandomSamples> samples_;
-  std::vector<ir::ValueId> values_;
+  test::RandomGraph graph{GetParam()};
+  ir::Model model;
+  exec::Environment environment;
+  std::unique_ptr<test::RandomSamples> samples;
+  std::vector<ir::ValueId> values;
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, LayerWalkTest, ::testing::Range(500u, 508u));
 
@@ -58,14 +58,14 @@ TEST_P(LayerWalkTest, GivesTheValuesOfWholeRuns) {
       ir::TensorStore store;
       ASSERT_TRUE(!on_disk || store.set_limit(0).ok());
       const auto wanted = lists(length);
-      LayerWalk walk({model_, environment_, *samples_, kSamples}, wanted, store);
+      LayerWalk walk({model, environment, *samples, kSamples}, wanted, store);
       for (const std::vector<ir::ValueId>& list : wanted) {
         std::vector<size_t> order;
         const Status done = walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {
           order.push_back(sample);
           EXPECT_EQ(values.size(), list.size());
           for (size_t i = 0; i < std::min(values.size(), list.size()); ++i)
-            EXPECT_TRUE(values[i].same_as(alone(model_, list[i], sample))) << model_.graph.value(list[i]).name;
+            EXPECT_TRUE(values[i].same_as(alone(model, list[i], sample))) << model.graph.value(list[i]).name;
           return Status();
         });
         ASSERT_TRUE(done.ok()) << done.message();
@@ -80,12 +80,12 @@ TEST_P(LayerWalkTest, GivesTheValuesOfWholeRuns) {
 TEST_P(LayerWalkTest, SkippedListsLeaveLaterOnesAlone) {
   ir::TensorStore store;
   const auto wanted = lists(2);
-  LayerWalk walk({model_, environment_, *samples_, kSamples}, wanted, store);
+  LayerWalk walk({model, environment, *samples, kSamples}, wanted, store);
   for (size_t i = 0; i + 1 < wanted.size(); ++i) ASSERT_TRUE(walk.advance(nullptr).ok());
   size_t heard = 0;
   ASSERT_TRUE(walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {
                     ++heard;
-                    EXPECT_TRUE(values.back().same_as(alone(model_, wanted.back().back(), sample)));
+                    EXPECT_TRUE(values.back().same_as(alone(model, wanted.back().back(), sample)));
                     return Status();
                   })
                   .ok());
@@ -96,7 +96,7 @@ TEST_P(LayerWalkTest, AnEndedWalkKeepsNothingAndCanBeMadeAgain) {
   ir::TensorStore store;
   const auto wanted = lists(2);
   for (size_t lists_done = 0; lists_done < wanted.size(); ++lists_done) {
-    LayerWalk walk({model_, environment_, *samples_, kSamples}, wanted, store);
+    LayerWalk walk({model, environment, *samples, kSamples}, wanted, store);
     for (size_t i = 0; i < lists_done; ++i) ASSERT_TRUE(walk.advance(nullptr).ok());
     EXPECT_EQ(walk.position(), lists_done);
     walk.end();
@@ -106,7 +106,7 @@ TEST_P(LayerWalkTest, AnEndedWalkKeepsNothingAndCanBeMadeAgain) {
 
 TEST_P(LayerWalkTest, AnErrorOfTheSinkEndsTheStretch) {
   ir::TensorStore store;
-  LayerWalk walk({model_, environment_, *samples_, kSamples}, lists(100), store);
+  LayerWalk walk({model, environment, *samples, kSamples}, lists(100), store);
   size_t heard = 0;
   const Status done = walk.advance([&](size_t sample, const std::vector<ir::Tensor>&) {
     ++heard;

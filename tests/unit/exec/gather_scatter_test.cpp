@@ -26,6 +26,7 @@ std::vector<ir::Attribute> blocks_of(int64_t bits, int64_t size) {
 TEST(GatherScatterTest, GatherRowsOfBlocks) {
   constexpr int64_t kWidth = 20;
   std::vector<uint8_t> codes;
+  codes.reserve(3 * kWidth);
   for (int i = 0; i < 3 * kWidth; ++i) codes.push_back(static_cast<uint8_t>(100 + i));
   const ir::Tensor table = codes_of({3, kWidth}, codes), scales = floats({3, 2}, {1, 2, 3, 4, 5, 6});
   std::vector<double> middle, shifted;
@@ -42,6 +43,7 @@ TEST(GatherScatterTest, GatherRowsOfBlocks) {
             shifted);
   const ir::Tensor nibbles = codes_of({1, 8}, {0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe});
   std::vector<double> rising;
+  rising.reserve(16);
   for (int i = 0; i < 16; ++i) rising.push_back(0.5 * (i - 8));
   expect_op({"GatherBlockQuantized", "com.microsoft", 1, blocks_of(4, 16)},
             {nibbles, ints({}, {0}), floats({1, 1}, {0.5f})}, {16}, rising);

@@ -29,8 +29,8 @@ constexpr const char* kPair =
     R"(quarkq.FakeQuantize<quantize_op="QuantizeLinear", quantize_domain="", dequantize_op="DequantizeLinear", dequantize_domain="">)";
 
 std::vector<TapeCase> tape_cases() {
-  const char* const kTwo = "w0 float[6,3,1,1] b0 float[6] w1 float[4,6,1,1]";
-  const char* const kMatrices = "w0 float[10,14] b0 float[14] w1 float[14,10]";
+  constexpr const char* kTwo = "w0 float[6,3,1,1] b0 float[6] w1 float[4,6,1,1]";
+  constexpr const char* kMatrices = "w0 float[10,14] b0 float[14] w1 float[14,10]";
   return {
       {"Relu", "1,3,5,4", kTwo, "c = Conv (x, w0, b0) r = Relu (c) y = Conv (r, w1)"},
       {"Clip", "1,3,5,4", kTwo, "c = Conv (x, w0, b0) r = Clip (c, low, high) y = Conv (r, w1)"},
@@ -74,8 +74,8 @@ TapeCase network_case(const char* name, const char* input, const char* parameter
 
 /// Operators that occur in regions of networks and end a block.
 std::vector<TapeCase> network_cases() {
-  const char* const kTwo = "w0 float[6,3,1,1] b0 float[6] w1 float[4,6,1,1]";
-  const char* const kThree = "w0 float[6,3,1,1] w1 float[4,6,1,1] w2 float[5,4,1,1]";
+  constexpr const char* kTwo = "w0 float[6,3,1,1] b0 float[6] w1 float[4,6,1,1]";
+  constexpr const char* kThree = "w0 float[6,3,1,1] w1 float[4,6,1,1] w2 float[5,4,1,1]";
   return {
       network_case("Concat", "1,3,5,4", kThree,
                    "c = Conv (x, w0) d = Conv (c, w1) e = Concat<axis=1> (d, c, x, d) y = Relu (e)"),
@@ -187,7 +187,7 @@ ir::Model model_of(const TapeCase& c) {
 /// All nodes of a model as one unit.
 struct TapeBench {
   explicit TapeBench(const TapeCase& c) : model(model_of(c)), mixing{c.rounded, 5} {
-    static const std::map<std::string, Layer::Kind> kKinds = {{"Conv", Layer::Kind::kConv},
+    static const std::map<std::string, Layer::Kind> kinds = {{"Conv", Layer::Kind::kConv},
                                                               {"ConvTranspose", Layer::Kind::kConvTranspose},
                                                               {"Gemm", Layer::Kind::kProduct},
                                                               {"MatMul", Layer::Kind::kProduct}};
@@ -196,8 +196,8 @@ struct TapeBench {
     for (const ir::NodeId id : graph.order()) {
       const ir::Node& node = graph.node(id);
       unit.nodes.push_back(id);
-      const auto kind = kKinds.find(node.op);
-      if (kind == kKinds.end() || graph.constant(node.input(1)) == nullptr) continue;
+      const auto kind = kinds.find(node.op);
+      if (kind == kinds.end() || graph.constant(node.input(1)) == nullptr) continue;
       if (graph.value(node.input(1)).name == "fixed") continue;
       Layer layer;
       layer.kind = kind->second;
@@ -371,7 +371,7 @@ TEST(TapeTest, ReleasesValuesThatNoOperatorReadsAnyMore) {
     const Tape::Pass pass = pool == &training ? Tape::Pass::kTraining : Tape::Pass::kOnlyForward;
     for (size_t i = 0; i < 3; ++i) tape.value()->forward({&x, 1}, bench.values, {}, pass);
   }
-  const size_t value = 6 * 64 * sizeof(float);
+  const size_t value = size_t{6} * 64 * sizeof(float);
   EXPECT_EQ(training.bytes(), 5 * value);
   EXPECT_EQ(forward.bytes(), 2 * value);
 }

@@ -50,8 +50,7 @@ TEST(DescribeTest, EveryRemedyIsASetting) {
                                              "WeightCalibrateMethod=ExtendedCalibrationMethod.MinMSE",
                                              "per_channel=true"};
   EXPECT_EQ(report.settings, expected);
-  std::vector<std::string> sets = expected;
-  const config::Settings settings = test::settings_for("A8W8", sets);
+  const config::Settings settings = test::settings_for("A8W8", expected);
   EXPECT_EQ(settings.ranges.calibrate_method, config::CalibrateMethod::kFloatMinMSE);
   EXPECT_EQ(settings.ranges.weight_calibrate_method, config::CalibrateMethod::kFloatMinMSE);
   EXPECT_EQ(settings.tool.rounding, "compensated");

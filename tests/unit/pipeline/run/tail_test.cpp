@@ -16,6 +16,7 @@ config::Settings auto_settings() { return test::settings_for("XINT8", {"target=x
 
 std::string names(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
   std::vector<std::string> found;
+  found.reserve(values.size());
   for (const ir::ValueId value : values) found.push_back(graph.value(value).name);
   return join(found, " ");
 }
