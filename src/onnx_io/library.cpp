@@ -168,7 +168,7 @@ Status library_check(onnx::ModelProto& model) {
   add_unshaped(*model.mutable_graph()->mutable_input(), unshaped);
   add_unshaped(*model.mutable_graph()->mutable_output(), unshaped);
   for (onnx::TypeProto_Tensor* type : unshaped) type->mutable_shape();
-  const Status status = check_shaped(model);
+  Status status = check_shaped(model);
   for (onnx::TypeProto_Tensor* type : unshaped) type->clear_shape();
   return status;
 }

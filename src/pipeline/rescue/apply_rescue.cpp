@@ -85,6 +85,7 @@ Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const 
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
   if (!run.is_poor) return rounded;
+  const bool was_enough = rounded && is_enough(rounded->report.after, run.state.settings);
   const FloatRun again{run.loaded, run.source, inputs.expected, run.report.phases};
   Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
   // What a remedy gives may show with compensated weights only.
@@ -105,12 +106,12 @@ Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const 
     const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : trial.outputs;
     const bool is_best = is_better(reached, best);
     if (is_best) best = reached;
-    const bool is_kept = is_best || is_better(trial.outputs, now);
+    const bool is_kept = is_best || (is_better(trial.outputs, now) && !is_better(best, reached));
     if (is_kept) tried = std::move(trials);
     return is_kept;
   };
   for (const FloatRemedy& remedy : float_remedies()) {
-    if (!is_allowed(remedy)) continue;
+    if (was_enough || !is_allowed(remedy)) continue;
     QQ_TRY(std::optional<Trial> trial, try_remedy(remedy, run.state, again, run.options()));
     if (!trial || !std::ranges::includes(refused, refusals_of(trial->state)) || !keeps(*trial)) continue;
     run.state = std::move(trial->state);

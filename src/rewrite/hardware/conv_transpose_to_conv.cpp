@@ -110,7 +110,7 @@ void interleave(ir::GraphPatch& patch, const TransposedConv& conv, ir::PatchValu
   const std::string name = output.name + "_interleaved";
   const ir::PatchValue large = patch.value(name, static_type(ElementType::kFloat, whole));
   patch.node({"DepthToSpace", "", name, {phases}, {large}, attributes});
-  const auto list = [&](const char* suffix, std::vector<int64_t> values) {
+  const auto list = [&](const char* suffix, const std::vector<int64_t>& values) {
     return patch.initializer(output.name + suffix, ir::Tensor::from<int64_t>({2}, values));
   };
   patch.node(

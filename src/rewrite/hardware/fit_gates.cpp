@@ -119,6 +119,7 @@ class Observer final : public calib::SampleSink {
 /// Observes the inputs of the gates in the float model.
 Status observe(const pass::FloatContext& context, const calib::DataReader& samples, std::vector<Gate>& gates) {
   std::vector<ir::ValueId> inputs;
+  inputs.reserve(gates.size());
   for (const Gate& gate : gates) inputs.push_back(gate.input);
   calib::SampleRunOptions options =
       pass::sample_run_options(context.environment, context.settings, inputs, context.progress);
@@ -126,6 +127,7 @@ Status observe(const pass::FloatContext& context, const calib::DataReader& sampl
   calib::SampleRun run(context.model, samples, context.environment, std::move(options));
   std::vector<Observer> observers(run.worthwhile_sinks(), Observer(gates, samples.size()));
   std::vector<calib::SampleSink*> sinks;
+  sinks.reserve(observers.size());
   for (Observer& observer : observers) sinks.push_back(&observer);
   return run.pass(sinks);
 }

@@ -114,6 +114,7 @@ TEST(CastTest, DoublesAreRoundedOnce) {
 TEST(CastTest, PackedResultsAreInOnnxOrder) {
   for (const ElementType type : {ElementType::kUInt4, ElementType::kUInt2, ElementType::kFloat6E3M2}) {
     std::vector<float> numbers;
+    numbers.reserve(30);
     for (int i = 0; i < 2 * 3 * 5; ++i) numbers.push_back(static_cast<float>(i % (1 << std::min(bits(type), 4))));
     if (type == ElementType::kFloat6E3M2)
       for (float& number : numbers) number = std::min(number, 8.0f);

@@ -168,7 +168,7 @@ T reduced(Reduction reduction, T old, T update) {
   using C = Compute<T>;
   const C a = C(old), b = C(update);
   if constexpr (std::is_integral_v<T>) {  // wraps
-    const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+    const auto x = static_cast<uint64_t>(static_cast<int64_t>(a)), y = static_cast<uint64_t>(static_cast<int64_t>(b));
     if (reduction == Reduction::kAdd) return static_cast<T>(x + y);
     if (reduction == Reduction::kMul) return static_cast<T>(x * y);
   } else {

@@ -41,26 +41,26 @@ TEST(ViewsTest, ShowTensorsWithoutCopies) {
 class JudgeByMetricTest : public ::testing::Test {
  protected:
   Status judge(const std::string& requirement = "") {
-    if (!requirement.empty()) request_.requirements = {requirement};
-    return judge_by_metric(request_, {float_, float_}, other_, judgement_, report_);
+    if (!requirement.empty()) request.requirements = {requirement};
+    return judge_by_metric(request, {float_model, float_model}, other, judgement, report);
   }
 
-  ir::Model float_ = test::model_of("g (float[2] x) => (float[2] y) { y = Relu (x) }");
-  ir::Model other_ = test::model_of("g (float[2] x) => (float[2] y) { n = Neg (x) y = Relu (n) }");
-  test::RandomSamples samples_{float_.graph, 20};
-  Judgement judgement_{.data = &samples_, .samples = 4, .collapse = 0, .required = {}};
-  QuantizeRequest request_;
-  QuantizeReport report_;
+  ir::Model float_model = test::model_of("g (float[2] x) => (float[2] y) { y = Relu (x) }");
+  ir::Model other = test::model_of("g (float[2] x) => (float[2] y) { n = Neg (x) y = Relu (n) }");
+  test::RandomSamples samples{float_model.graph, 20};
+  Judgement judgement{.data = &samples, .samples = 4, .collapse = 0, .required = {}};
+  QuantizeRequest request;
+  QuantizeReport report;
 };
 
 TEST_F(JudgeByMetricTest, IsTheMeanOverTheSamplesCompared) {
   std::vector<size_t> seen;
-  request_.metric = [&](size_t sample, const std::vector<SampleTensor>& expected,
-                        const std::vector<SampleTensor>& found) -> Result<double> {
+  request.metric = [&](size_t sample, const std::vector<SampleTensor>& expected,
+                       const std::vector<SampleTensor>& found) -> Result<double> {
     seen.push_back(sample);
     EXPECT_EQ(expected.size(), 1u);
     EXPECT_EQ(found[0].name, "y");
-    const float x = samples_.read(sample).value().inputs[0].data<float>()[0];
+    const float x = samples.read(sample).value().inputs[0].data<float>()[0];
     EXPECT_EQ(static_cast<const float*>(expected[0].data)[0], std::max(x, 0.0f));
     EXPECT_EQ(static_cast<const float*>(found[0].data)[0], std::max(-x, 0.0f));
     return static_cast<double>(sample);
@@ -69,12 +69,12 @@ TEST_F(JudgeByMetricTest, IsTheMeanOverTheSamplesCompared) {
   EXPECT_EQ(seen, compare::spread_samples(20, 4));
   double sum = 0;
   for (const size_t number : seen) sum += static_cast<double>(number);
-  EXPECT_EQ(report_.metric, sum / 4);
+  EXPECT_EQ(report.metric, sum / 4);
 }
 
 TEST_F(JudgeByMetricTest, ARequirementThatIsMissedFailsTheRun) {
   double value = 0.5;
-  request_.metric = [&](size_t, const auto&, const auto&) -> Result<double> { return value; };
+  request.metric = [&](size_t, const auto&, const auto&) -> Result<double> { return value; };
   EXPECT_TRUE(judge("metric>=0.5").ok());
   const Status missed = judge("metric>=0.75");
   EXPECT_EQ(missed.code(), Code::kQualityGate);
@@ -84,17 +84,17 @@ TEST_F(JudgeByMetricTest, ARequirementThatIsMissedFailsTheRun) {
 }
 
 TEST_F(JudgeByMetricTest, ItsErrorEndsTheRun) {
-  request_.metric = [](size_t, const auto&, const auto&) -> Result<double> { return bad_data("no labels"); };
+  request.metric = [](size_t, const auto&, const auto&) -> Result<double> { return bad_data("no labels"); };
   EXPECT_EQ(judge().message(), "no labels");
-  EXPECT_FALSE(report_.metric.has_value());
+  EXPECT_FALSE(report.metric.has_value());
 }
 
 TEST_F(JudgeByMetricTest, WithoutSamplesARequirementCannotBeMet) {
-  judgement_.data = nullptr;
-  request_.metric = [](size_t, const auto&, const auto&) -> Result<double> { return 1.0; };
+  judgement.data = nullptr;
+  request.metric = [](size_t, const auto&, const auto&) -> Result<double> { return 1.0; };
   EXPECT_TRUE(judge().ok());
   EXPECT_EQ(judge("metric>=0").code(), Code::kQualityGate);
-  request_.metric = {};
+  request.metric = {};
   EXPECT_TRUE(judge().ok()) << "without a metric there is nothing to judge by";
 }
 

@@ -45,10 +45,10 @@ TEST_P(CheckRandomTest, WhatXint8WritesRespectsTheLimits) {
 class CheckTest : public ::testing::Test {
  protected:
   static ir::Model small(const std::string& preset) {
-    static const std::string kBody =
+    static const std::string body =
         cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) <float[3, 2, 1, 1] w = ", test::numbers(6, 1),
             ", float[3] b = ", test::numbers(3, 2), "> { c = Conv (x, w, b) y = Relu (c) }");
-    return written(test::model_of(kBody), preset);
+    return written(test::model_of(body), preset);
   }
 };
 
