@@ -388,16 +388,16 @@ def ranges_are_searched_before_formats_change():
     """Ranges from the smallest to the largest value lose what the largest values take of the steps. The settings of the report give the same model."""
     with temp_folder() as folder:
         def made(name, *more):
-            quarkq("quantize", shared("models", "resnet8_cifar10.onnx"), "--config", "a8w8", "--calib", shared("golden", "inputs", "resnet8_cifar10", "calib"), "-o",
+            quarkq("quantize", shared("models", "nanodet_m_416.onnx"), "--config", "a8w8", "--calib", shared("golden", "inputs", "nanodet_m_416", "calib"), "-o",
                    os.path.join(folder, name), "--report", os.path.join(folder, "r.json"), "--set", "quarkq.metadata=false", *more)
             with open(os.path.join(folder, "r.json"), encoding="utf-8") as file:
                 report = json.load(file)
             with open(os.path.join(folder, name), "rb") as file:
-                return file.read(), report["rescue"], report["outputs"][0]["cosine"]
+                return file.read(), report["rescue"], min(output["cosine"] for output in report["outputs"])
         _, none, before = made("plain.onnx", "--on-collapse", "warn")
         rescued, rescue, after = made("q.onnx")
         expect(none is None and SEARCHED in rescue["float_changes"] and not rescue["tensors_in_16_bits"], f"the rescue is {rescue}")
-        expect(after > 0.98 > before, f"cosine {before} became {after}")
+        expect(after > 0.98 > 0.97 > before, f"cosine {before} became {after}")
         same, _, _ = made("same.onnx", *(part for setting in rescue["settings"] for part in ("--set", setting)), "--on-collapse", "warn")
         expect(same == rescued, "the settings of the report give another model")
         _, kept, _ = made("kept.onnx", "--set", "calibrate_method=CalibrationMethod.MinMax")
