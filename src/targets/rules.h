@@ -35,6 +35,9 @@ using Rule = void (*)(const RuleInput& input, Hits& hits);
 /// Returns the predicate of a row of rules.def, or null if there is none.
 Rule find_predicate(const std::string& id);
 
+/// Returns whether input 1 of the operator is a weight and input 2 a bias.
+inline bool takes_bias(const ir::Node& node) { return node.is("Conv") || node.is("Gemm") || node.is("ConvTranspose"); }
+
 /// Calls `holds(node)` for each operator. It returns the text of the finding, or nullopt if the rule does not apply.
 template <typename Holds>
 void for_operators(const RuleInput& input, Hits& hits, const Holds& holds) {

@@ -138,7 +138,7 @@ void rule_lstm(const RuleInput& input, Hits& hits) {
 void rule_dynamic_weight(const RuleInput& input, Hits& hits) {
   const ir::Graph& graph = input.view.graph();
   for_operators(input, hits, [&](const ir::Node& node) -> Found {
-    if (!node.is("Conv") && !node.is("ConvTranspose") && !node.is("Gemm")) return std::nullopt;
+    if (!takes_bias(node)) return std::nullopt;
     if (!node.input(1).valid()) return std::nullopt;
     const ir::Value& weight = graph.value(input.view.before_pairs(node.input(1)));
     return weight.is_input ? Found(cat("weight ", weight.name, " is a graph input")) : std::nullopt;

@@ -135,12 +135,6 @@ void rule_zero_point_not_0(const RuleInput& input, Hits& hits) {
   });
 }
 
-namespace {
-
-bool takes_bias(const ir::Node& node) { return node.is("Conv") || node.is("Gemm") || node.is("ConvTranspose"); }
-
-}  // namespace
-
 void rule_bias_int32(const RuleInput& input, Hits& hits) {
   for_operators(input, hits, [&](const ir::Node& node) -> std::optional<std::string> {
     if (!takes_bias(node)) return std::nullopt;

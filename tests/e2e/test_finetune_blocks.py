@@ -6,28 +6,18 @@ import signal
 import subprocess
 import time
 
-from harness import QUARKQ, expect, expect_equal, quarkq, shared, temp_folder, test
-from reference import check_model, expect_same_file
+from finetune_runs import command, report_of_same_bytes
+from harness import QUARKQ, expect, expect_equal, quarkq, temp_folder, test
+from reference import expect_same_file
 
-NAME = "resnet8_cifar10"
 UNITS = 5  # stem, three residual blocks, classifier
-
-
-def command(preset, output, *more):
-    return ["quantize", "--config", preset, "--calib", shared("golden", "inputs", NAME, "calib"), "--no-verify",
-            "--set", "FastFinetune.NumIterations=40", "-o", output, *more, shared("models", NAME + ".onnx")]
+STEPS = 40
 
 
 @test(cases=["XINT8_BLOCK", "A8W8_BLOCK"])
 def threads_do_not_show(preset):
     with temp_folder() as folder:
-        one, two, report = (os.path.join(folder, name) for name in ("one.onnx", "two.onnx", "report.json"))
-        quarkq(*command(preset, one, "--threads", "1"))
-        quarkq(*command(preset, two, "--threads", "2", "--report", report))
-        expect_same_file(one, two, "result with one and with two threads")
-        check_model(two)
-        with open(report, encoding="utf-8") as file:
-            found = json.load(file)
+        found = report_of_same_bytes(preset, STEPS, folder)
     expect_equal(len(found["tuned_layers"]), UNITS, "units")
     expect("(3 layers)" in found["tuned_layers"][2]["node"], f"the second residual block is {found['tuned_layers'][2]['node']}")
     outputs = found["tuned_outputs"]
@@ -41,15 +31,15 @@ def threads_do_not_show(preset):
 def a_killed_run_is_resumed():
     with temp_folder() as folder:
         whole, out, report = (os.path.join(folder, name) for name in ("whole.onnx", "out.onnx", "report.json"))
-        quarkq(*command("XINT8_BLOCK", whole))
-        process = subprocess.Popen([QUARKQ, *command("XINT8_BLOCK", out)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        quarkq(*command("XINT8_BLOCK", STEPS, whole))
+        process = subprocess.Popen([QUARKQ, *command("XINT8_BLOCK", STEPS, out)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         second = os.path.join(out + ".finetune", "layer1.bin")
         while not os.path.exists(second) and process.poll() is None:
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        quarkq(*command("XINT8_BLOCK", out, "--report", report))
+        quarkq(*command("XINT8_BLOCK", STEPS, out, "--report", report))
         expect_same_file(whole, out, "resumed and undisturbed result")
         with open(report, encoding="utf-8") as file:
             resumed = [unit["resumed"] for unit in json.load(file)["tuned_layers"]]

@@ -20,7 +20,8 @@ std::string flow_text(const Json& json) {
 }
 
 /// Names that settings take, of the nodes as loaded.
-std::vector<std::string> loaded_names_of(const std::set<ir::NodeId>& nodes, const ir::Graph& graph, const ir::Graph& loaded) {
+std::vector<std::string> loaded_names_of(const std::set<ir::NodeId>& nodes, const ir::Graph& graph,
+                                         const ir::Graph& loaded) {
   std::vector<std::string> names;
   for (const ir::NodeId id : nodes) {
     for (std::string& name : loaded_names(loaded, graph.node(id))) {

@@ -101,8 +101,8 @@ Layout layout_of(const ir::Graph& graph, const ir::Tail& ending, ir::ValueId val
   return is_last ? Layout::kLast : Layout::kFirst;
 }
 
-/// Whether the Concat joins places of one kind of result (scores of several scales), which a common scale suits, and not
-/// channels of several kinds (boxes and scores).
+/// Whether the Concat joins places of one kind of result (scores of several scales), which a common scale suits, and
+/// not channels of several kinds (boxes and scores).
 bool joins_places(const ir::Graph& graph, const ir::Tail& ending, const ir::Node& concat) {
   const auto rank = ir::rank_of(graph, concat.output(0)).value_or(0);
   const int64_t given = concat.int_or("axis", 0), axis = given < 0 ? given + rank : given;
@@ -144,8 +144,7 @@ Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   const std::string why = cat("; ", settings.target.value_or(""), " does not run ",
                               count == 1 ? "" : cat(count, " nodes, first "), refused.first);
   // Eight bits lose boxes, so the arithmetic of decoding is cut as a whole.
-  Cut cut{decodes ? after_moves(model.graph, ending, refused.nodes)
-                  : ir::part_from(model.graph, ending, refused.nodes),
+  Cut cut{decodes ? after_moves(model.graph, ending, refused.nodes) : ir::part_from(model.graph, ending, refused.nodes),
           why};
   const bool can_pass =
       has_only_tensors(model.graph, cut.tail.inputs) && has_only_tensors(model.graph, model.graph.outputs());

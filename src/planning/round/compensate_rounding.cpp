@@ -38,10 +38,10 @@ struct RoundedLayer {
   Layer layer;
   InputRows rows;
   Grid grid;
-  std::vector<Gram> grams = {};         ///< One per group.
-  int64_t row_count = 0;                ///< in each Gram matrix
+  std::vector<Gram> grams = {};          ///< One per group.
+  int64_t row_count = 0;                 ///< in each Gram matrix
   std::vector<double> exact_means = {};  ///< Mean of the float layer's input rows, [samples][groups][depth].
-  ir::Tensor codes = {};                ///< int32, [groups][outputs][depth] as one axis
+  ir::Tensor codes = {};                 ///< int32, [groups][outputs][depth] as one axis
 
   int64_t gram_bytes() const {
     return rows.groups() * rows.depth() * rows.depth() * static_cast<int64_t>(sizeof(float));
@@ -341,8 +341,8 @@ class Compensation {
     return Status();
   }
 
-  /// Corrects the bias by the lasting error of the quantized layer's mean result. `means` are the means of its input rows,
-  /// like RoundedLayer::exact_means. Returns the stored bias, or null if it is unchanged.
+  /// Corrects the bias by the lasting error of the quantized layer's mean result. `means` are the means of its input
+  /// rows, like RoundedLayer::exact_means. Returns the stored bias, or null if it is unchanged.
   const ir::Tensor* correct_bias_of(const RoundedLayer& r, const std::vector<double>& means) {
     const ir::Tensor* exact = ir::stored_floats(original_.graph, r.layer.exact.bias);
     const Grid grid = *grid_of(r.layer.bias, *exact);

@@ -7,9 +7,6 @@
 namespace quarkq::planning::finetune {
 namespace {
 
-size_t key_of(ir::ValueId id) { return static_cast<size_t>(id.index); }
-size_t key_of(ir::NodeId id) { return static_cast<size_t>(id.index); }
-
 class NetworkFinder {
  public:
   NetworkFinder(const std::vector<Layer>& layers, const ir::Graph& graph, const std::set<ir::NodeId>& barred)
@@ -20,7 +17,7 @@ class NetworkFinder {
         leads_to_layer_(graph.value_count()),
         is_before_(graph.value_count()),
         is_after_(graph.value_count()) {
-    for (const Layer& layer : layers) layer_of_[key_of(layer.node)] = &layer;
+    for (const Layer& layer : layers) layer_of_[index_of(layer.node)] = &layer;
   }
 
   Result<Network> find() {
@@ -30,7 +27,7 @@ class NetworkFinder {
       const ir::Node& node = graph_.node(id);
       if (is_outside(node)) continue;
       network_.region.nodes.push_back(id);
-      if (const Layer* layer = layer_of_[key_of(id)]) network_.region.layers.push_back(layer);
+      if (const Layer* layer = layer_of_[index_of(id)]) network_.region.layers.push_back(layer);
     }
     if (network_.region.layers.empty())
       return unsupported(network_.barriers.empty()
@@ -44,13 +41,13 @@ class NetworkFinder {
 
  private:
   bool is_constant_node(const ir::Node& node) const {
-    return !node.output(0).valid() || is_constant_[key_of(node.output(0))];
+    return !node.output(0).valid() || is_constant_[index_of(node.output(0))];
   }
   bool is_known(const ir::Node& node) const {
     return !barred_.contains(node.id) && node.captures.empty() && find_tape_row(graph_, node) != nullptr;
   }
   bool is_outside(const ir::Node& node) const {
-    return is_constant_node(node) || is_before_[key_of(node.output(0))] || is_after_[key_of(node.output(0))];
+    return is_constant_node(node) || is_before_[index_of(node.output(0))] || is_after_[index_of(node.output(0))];
   }
 
   /// Marks what precedes an unknown node that a layer follows, from the last node to the first.
@@ -59,22 +56,22 @@ class NetworkFinder {
     for (auto id = order.rbegin(); id != order.rend(); ++id) {
       const ir::Node& node = graph_.node(*id);
       if (is_constant_node(node)) continue;
-      bool leads = layer_of_[key_of(*id)] != nullptr, is_before = false, is_followed = false;
+      bool leads = layer_of_[index_of(*id)] != nullptr, is_before = false, is_followed = false;
       for (const ir::ValueId output : node.outputs) {
         if (!output.valid()) continue;
-        is_followed = is_followed || leads_to_layer_[key_of(output)];
-        is_before = is_before || is_before_[key_of(output)];
+        is_followed = is_followed || leads_to_layer_[index_of(output)];
+        is_before = is_before || is_before_[index_of(output)];
       }
       leads = leads || is_followed;
       const bool is_barrier = !is_known(node) && is_followed;
       if (is_barrier && !is_before) network_.barriers.push_back(graph_.label(*id));
       is_before = is_before || is_barrier;
       for (const ir::ValueId output : node.outputs)
-        if (output.valid()) is_before_[key_of(output)] = is_before;
+        if (output.valid()) is_before_[index_of(output)] = is_before;
       for (const ir::ValueId input : node.inputs) {
         if (!input.valid()) continue;
-        leads_to_layer_[key_of(input)] = leads_to_layer_[key_of(input)] || leads;
-        is_before_[key_of(input)] = is_before_[key_of(input)] || is_before;
+        leads_to_layer_[index_of(input)] = leads_to_layer_[index_of(input)] || leads;
+        is_before_[index_of(input)] = is_before_[index_of(input)] || is_before;
       }
     }
   }
@@ -83,11 +80,11 @@ class NetworkFinder {
   void find_after() {
     for (const ir::NodeId id : graph_.order()) {
       const ir::Node& node = graph_.node(id);
-      if (is_constant_node(node) || is_before_[key_of(node.output(0))]) continue;
+      if (is_constant_node(node) || is_before_[index_of(node.output(0))]) continue;
       bool is_after = !is_known(node);
-      for (const ir::ValueId input : node.inputs) is_after = is_after || (input.valid() && is_after_[key_of(input)]);
+      for (const ir::ValueId input : node.inputs) is_after = is_after || (input.valid() && is_after_[index_of(input)]);
       for (const ir::ValueId output : node.outputs)
-        if (output.valid()) is_after_[key_of(output)] = is_after;
+        if (output.valid()) is_after_[index_of(output)] = is_after;
     }
   }
 
@@ -97,7 +94,7 @@ class NetworkFinder {
     std::vector<bool> is_made(graph_.value_count());
     for (const ir::NodeId id : region.nodes)
       for (const ir::ValueId output : graph_.node(id).outputs)
-        if (output.valid()) is_made[key_of(output)] = true;
+        if (output.valid()) is_made[index_of(output)] = true;
     const auto add = [](std::vector<ir::ValueId>& list, ir::ValueId value) {
       if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
     };
@@ -105,13 +102,13 @@ class NetworkFinder {
       const ir::Node& node = graph_.node(id);
       if (is_constant_node(node)) continue;
       for (const ir::ValueId input : node.inputs) {
-        if (!input.valid() || is_constant_[key_of(input)]) continue;
-        if (!is_outside(node) && !is_made[key_of(input)]) add(region.starts, input);
-        if (is_outside(node) && is_made[key_of(input)]) add(region.ends, input);
+        if (!input.valid() || is_constant_[index_of(input)]) continue;
+        if (!is_outside(node) && !is_made[index_of(input)]) add(region.starts, input);
+        if (is_outside(node) && is_made[index_of(input)]) add(region.ends, input);
       }
     }
     for (const ir::ValueId output : graph_.outputs())
-      if (is_made[key_of(output)]) add(region.ends, output);
+      if (is_made[index_of(output)]) add(region.ends, output);
   }
 
   const ir::Graph& graph_;

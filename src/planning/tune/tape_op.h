@@ -12,6 +12,10 @@
 
 namespace quarkq::planning::finetune {
 
+/// Place of a value or node in lists by id. REQUIRES: the id is valid.
+inline size_t index_of(ir::ValueId id) { return static_cast<size_t>(id.index); }
+inline size_t index_of(ir::NodeId id) { return static_cast<size_t>(id.index); }
+
 /// Inputs of one pass over a tape.
 struct TapePass {
   const std::vector<LayerValues>& layers;

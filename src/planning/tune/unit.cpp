@@ -11,9 +11,6 @@ namespace quarkq::planning::finetune {
 
 namespace {
 
-size_t index_of(ir::ValueId id) { return static_cast<size_t>(id.index); }
-size_t index_of(ir::NodeId id) { return static_cast<size_t>(id.index); }
-
 /// Nodes in the order in which they joined, and what leaves them.
 class Region {
  public:

@@ -121,10 +121,11 @@ void add_part(const ir::Graph& graph, ir::GraphPatch& patch, const Source& sourc
   };
   ir::Shape sliced = graph.value(input).type.shape();
   sliced[static_cast<size_t>(place.axis)] = place.chunk;
-  const ir::PatchValue slice = node("Slice", "_part",
-                                    {input, constant("_start", {selected.index * place.chunk}),
-                                     constant("_end", {(selected.index + 1) * place.chunk}), constant("_axis", {place.axis})},
-                                    sliced);
+  const ir::PatchValue slice =
+      node("Slice", "_part",
+           {input, constant("_start", {selected.index * place.chunk}),
+            constant("_end", {(selected.index + 1) * place.chunk}), constant("_axis", {place.axis})},
+           sliced);
   const ir::PatchValue view = node("Reshape", "_view", {slice, constant("_shape", part.dims)}, part.dims);
   patch.node({"Transpose",
               "",

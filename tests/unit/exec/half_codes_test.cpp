@@ -43,7 +43,8 @@ TEST(HalfCodesTest, StoredCodesMayServeElsewhereToo) {
 TEST(HalfCodesTest, BitCastReadsAndMakesBits) {
   const Result<ir::Model> model = onnx_io::parse_model_text(
       "<ir_version: 10, opset_import: [\"\" : 26]>\n"
-      "g (float16[2] x) => (uint16[2] read, uint16[2] stored, float16[2] made) <float16[2] w = {15360, 49152}, float16[2] d> "
+      "g (float16[2] x) => (uint16[2] read, uint16[2] stored, float16[2] made) <float16[2] w = {15360, 49152}, "
+      "float16[2] d> "
       "{ d = Add (x, x) read = BitCast <to = 4> (d) stored = BitCast <to = 4> (w) "
       "i = BitCast <to = 5> (x) h = BitCast <to = 10> (i) made = Add (h, h) }");
   ASSERT_TRUE(model.ok()) << model.status().message();

@@ -188,9 +188,9 @@ ir::Model model_of(const TapeCase& c) {
 struct TapeBench {
   explicit TapeBench(const TapeCase& c) : model(model_of(c)), mixing{c.rounded, 5} {
     static const std::map<std::string, Layer::Kind> kinds = {{"Conv", Layer::Kind::kConv},
-                                                              {"ConvTranspose", Layer::Kind::kConvTranspose},
-                                                              {"Gemm", Layer::Kind::kProduct},
-                                                              {"MatMul", Layer::Kind::kProduct}};
+                                                             {"ConvTranspose", Layer::Kind::kConvTranspose},
+                                                             {"Gemm", Layer::Kind::kProduct},
+                                                             {"MatMul", Layer::Kind::kProduct}};
     const ir::Graph& graph = model.graph;
     layers.reserve(graph.order().size());
     for (const ir::NodeId id : graph.order()) {

@@ -159,10 +159,10 @@ PassCase shapes() {
           .outputs = PassOutputs::kChange};
 }
 
-const bool kPrepareCases = add_pass_cases({pad_into_conv(), pads_as_attribute(), scalars_around_conv(),
-                                           batch_norm_first(), batch_norm_later(),
-                                           batch_norm_after_concat(), constants(), no_ops(), listed_initializers(),
-                                           shared_weights(), shared_biases(), shapes()});
+const bool kPrepareCases =
+    add_pass_cases({pad_into_conv(), pads_as_attribute(), scalars_around_conv(), batch_norm_first(), batch_norm_later(),
+                    batch_norm_after_concat(), constants(), no_ops(), listed_initializers(), shared_weights(),
+                    shared_biases(), shapes()});
 
 }  // namespace
 }  // namespace quarkq::test

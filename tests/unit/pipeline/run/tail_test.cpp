@@ -55,8 +55,8 @@ const CutCase kMoveCases[] = {
      "a = Conv (x, w) b = Conv (x, w) p = Transpose <perm = [0, 2, 3, 1]> (a) q = Transpose <perm = [0, 2, 3, 1]> (b) "
      "c = Concat <axis = 3> (p, q) y = Exp (c)",
      "Transpose Transpose Concat Exp", "a b"},
-    {"places of what was computed", "a = Conv (x, w) s = Softmax <axis = 1> (a) c = Concat <axis = 2> (s, s) y = Exp (c)",
-     "Softmax Concat Exp", "a"},
+    {"places of what was computed",
+     "a = Conv (x, w) s = Softmax <axis = 1> (a) c = Concat <axis = 2> (s, s) y = Exp (c)", "Softmax Concat Exp", "a"},
     {"moves that leave as many tensors", "a = Conv (x, w) b = Transpose (a) y = Exp (b)", "Transpose Exp", "a"},
 };
 

@@ -16,9 +16,7 @@ struct FlipCase {
   ElementType made;
 };
 
-void PrintTo(const FlipCase& row, std::ostream* out) {
-  *out << row.step << " of " << row.zero_point;
-}
+void PrintTo(const FlipCase& row, std::ostream* out) { *out << row.step << " of " << row.zero_point; }
 
 /// A Gemm with activations of `type` and weights of int8.
 std::string gemm_of(const std::string& type, int zero_point) {
