@@ -109,13 +109,13 @@ std::optional<Place> place_of(const ir::Shape& viewed, const ir::Shape& dims, si
 void add_part(const ir::Graph& graph, ir::GraphPatch& patch, const Source& source, const Selected& selected) {
   const auto& [input, place, part] = source;
   const ir::Value& output = graph.value(selected.output);
-  const auto node = [&](const char* op, const char* suffix, std::vector<ir::PatchValue> inputs, ir::Shape dims) {
+  const auto node = [&](const char* op, const char* suffix, std::vector<ir::PatchValue> inputs, const ir::Shape& dims) {
     const std::string name = output.name + suffix;
-    const ir::PatchValue made = patch.value(name, static_type(output.type.element, std::move(dims)));
+    const ir::PatchValue made = patch.value(name, static_type(output.type.element, dims));
     patch.node({op, "", name, std::move(inputs), {made}, {}});
     return made;
   };
-  const auto constant = [&](const char* suffix, std::vector<int64_t> values) {
+  const auto constant = [&](const char* suffix, const std::vector<int64_t>& values) {
     const auto count = static_cast<int64_t>(values.size());
     return patch.initializer(output.name + suffix, ir::Tensor::from<int64_t>({count}, values));
   };

@@ -299,7 +299,7 @@ const Thread kThreads[] = {
      bias_with_own_scale},
     {"int32 bias", "x1", "bias-int32", "note", "int8-bias", bias_with_own_scale, good_quantized},
     {"SW#397 torch.roll", "x2", "negative-slice-bounds", "crash", "positive-slice-bounds", rolled, rolled_forward},
-    {"SwinIR norms", "x2", "normalization-of-rank-3", "falls-back", "normalization-at-rank-4", norm_of_rank_3,
+    {"SwinIR norms", "x2", "normalization-of-rank-3", "note", "normalization-at-rank-4", norm_of_rank_3,
      norm_of_rank_4},
     {"SwinIR tail", "x2", "depth-to-space-tail", "note", "cut-part", shuffled_tail, shuffled_amid},
     {"encoder on Windows ML", "winml", "transformer", "note", "compare-on-device", attention, plain},
