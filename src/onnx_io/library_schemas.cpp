@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -129,6 +130,20 @@ void check_scan(int64_t lengths, onnx::InferenceContext& context) {
     fail_shape_inference("Scan has ", context.getNumOutputs(), " outputs, but ", inputs - scanned, " state variables");
 }
 
+/// The library never gets past a character before the arrow that is not a letter, a comma, a space or part of the first
+/// ellipsis of an input.
+void check_einsum(onnx::InferenceContext& context) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const std::string& equation = context.getAttribute("equation")->s();
+  std::istringstream inputs(equation.substr(0, equation.find("->")));
+  for (std::string labels; std::getline(inputs, labels, ',');) {
+    std::erase(labels, ' ');
+    if (const size_t ellipsis = labels.find("..."); ellipsis != std::string::npos) labels.erase(ellipsis, 3);
+    if (!std::ranges::all_of(labels, is_letter))
+      fail_shape_inference("equation is ", equation, "; letters and one ... are allowed for each input");
+  }
+}
+
 void check(const Guard& guard, onnx::InferenceContext& context) {
   const int rank = guard.rank == 0 ? -1 : rank_of(context, 0);
   if (rank >= 0 && rank < guard.rank) {
@@ -225,7 +240,7 @@ void replace_inference(onnx::OpSchema& schema) {
 
 void guard_inference(onnx::OpSchema& schema) {
   if (!schema.has_type_and_shape_inference_function()) return;
-  const bool is_scan = schema.Name() == "Scan";
+  const bool is_scan = schema.Name() == "Scan", is_einsum = schema.Name() == "Einsum";
   const int64_t lengths = schema.SinceVersion() == 8 ? 1 : 0;  // the first input of Scan was that of each sequence
   std::vector<std::string> required;
   for (const auto& [name, attribute] : schema.attributes()) {
@@ -245,6 +260,7 @@ void guard_inference(onnx::OpSchema& schema) {
     check_presence(inputs, required, context);
     if (lacks_type(typed, context)) return;
     if (is_scan) check_scan(lengths, context);
+    if (is_einsum) check_einsum(context);
     for (const Guard& guard : guards) check(guard, context);
     inner(context);
   });

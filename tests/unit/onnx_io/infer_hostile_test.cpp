@@ -77,7 +77,7 @@ std::vector<AttributeProto> edge_values(AttributeProto::AttributeType type) {
     for (int i = 0; i < 9; ++i) many.add_ints(i - 1);
   }
   if (type == AttributeProto::STRING) {
-    for (const char* text : {"", "x", "bi,ij->,", "..."}) add().set_s(text);
+    for (const char* text : {"", "x", "bi,ij->,", "...", "b-i", "......", "i j\n->ij"}) add().set_s(text);
   }
   if (type == AttributeProto::GRAPH) add().mutable_g();
   if (type == AttributeProto::TENSOR) {
