@@ -140,6 +140,21 @@ std::string type_of_model(const QuantizedView& view) {
   return has_float_scales ? "a8w8" : "xint8";
 }
 
+std::vector<bool> wide_operators(const QuantizedView& view) {
+  std::vector<bool> is_wide(view.kinds.size(), false);
+  for (const Parameters& one : view.parameters) {
+    if (one.is_stored || bits(one.type) != 16) continue;
+    const ir::Node& pair = view.node(one.node);
+    if (view.kind(one.node) == NodeKind::kDequantize) {
+      for (const ir::Use& use : view.graph().value(pair.output(0)).uses)
+        is_wide[static_cast<size_t>(use.node.index)] = true;
+    } else if (const ir::Node* producer = view.graph().producer(pair.input(0))) {
+      is_wide[static_cast<size_t>(producer->id.index)] = true;
+    }
+  }
+  return is_wide;
+}
+
 namespace {
 
 /// Longer chains without Q/DQ are parts that were left float. The longest fused one is Conv, BatchNormalization,

@@ -56,6 +56,9 @@ Result<QuantizedView> view_of(const ir::Model& model);
 /// Returns "float", "xint8" (8 bits, powers of two), "a8w8", "a16w8" or "other".
 std::string type_of_model(const QuantizedView& view);
 
+/// Returns, by node id, whether an operator reads or writes activations of 16 bits.
+std::vector<bool> wide_operators(const QuantizedView& view);
+
 /// Returns whether every element is a power of two (and not 0).
 bool is_power_of_two(const ir::Tensor& scale);
 

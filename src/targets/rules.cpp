@@ -78,6 +78,7 @@ class Judge {
 
   Judgements run(const config::TypeRow* type) {
     column_ = type != nullptr ? type->column : "";
+    is_mixed_ = type != nullptr && type->type == "a16w8";
     look_up_operators();
     apply_type(type);
     for (const config::RuleRow& row : target_.rules) apply_rule(row);
@@ -90,10 +91,18 @@ class Judge {
  private:
   Judgement& at(ir::NodeId id) { return result_.of[static_cast<size_t>(id.index)]; }
 
+  /// Columns are of operators: where only some activations have 16 bits, the others are looked up with 8.
+  const std::string& column_of(ir::NodeId id) const {
+    if (groups_.left_float(id) && !target_.float_column.empty()) return target_.float_column;
+    const config::TypeRow* narrow = target_.find_type("a8w8");
+    const bool is_narrow = is_mixed_ && narrow != nullptr && !is_wide_[static_cast<size_t>(id.index)];
+    return is_narrow ? narrow->column : column_;
+  }
+
   void look_up_operators() {
+    is_wide_ = wide_operators(view_);
     for (const ir::NodeId id : view_.operators) {
-      const bool is_other_column = groups_.left_float(id) && !target_.float_column.empty();
-      const std::string& column = is_other_column ? target_.float_column : column_;
+      const std::string& column = column_of(id);
       const std::string op = view_.op_of(id);
       const config::OperatorRow& row = target_.find_operator(op, column);
       const bool has_row = &row != &target_.other_operators || row.verdict != config::Placement::kUnknown;
@@ -188,6 +197,8 @@ class Judge {
   const Groups& groups_;
   const config::Target& target_;
   std::string column_;
+  bool is_mixed_ = false;      ///< Activations have 8 or 16 bits.
+  std::vector<bool> is_wide_;  ///< wide_operators().
   Judgements result_;
 };
 

@@ -147,6 +147,8 @@ void rule_bias_int32(const RuleInput& input, Hits& hits) {
 void rule_bias_scale(const RuleInput& input, Hits& hits) {
   for_operators(input, hits, [&](const ir::Node& node) -> std::optional<std::string> {
     if (!takes_bias(node)) return std::nullopt;
+    const ir::Node* dq = ir::source_of(input.view.graph(), node, 2);
+    if (dq == nullptr || width_of(input.view, *dq) <= 8) return std::nullopt;  // a position of its own that is the same
     const std::optional<double> x = scale_at(input.view, node.input(0)), w = scale_at(input.view, node.input(1)),
                                 b = scale_at(input.view, node.input(2));
     if (!x || !w || !b || std::abs(*b - *x * *w) > kSameScale * *x * *w) return std::nullopt;

@@ -133,16 +133,17 @@ ir::Model per_channel() {
       d = QuantizeLinear (c, s, z) y = DequantizeLinear (d, s, z) })");
 }
 
-ir::Model int32_bias(const char* scale) {
+ir::Model stored_bias(const char* type, const char* scale) {
   QuantizedText text;
-  text.constants += cat(", int32[4] bq = {1, 2, 3, 4}, float bs = {", scale, "}, int32 bz = {0}");
+  text.constants += cat(", ", type, "[4] bq = {1, 2, 3, 4}, float bs = {", scale, "}, ", type, " bz = {0}");
   const std::string x = text.pair("x"), w = text.weight("[4, 4, 1, 1]", 16);
   const std::string b = text.op("DequantizeLinear (bq, bs, bz)");
   return of(
       text.body(text.pair(text.op(cat("Conv ", QuantizedText::conv_attributes(), " (", x, ", ", w, ", ", b, ")")))));
 }
-ir::Model bias_in_scale() { return int32_bias("0.0625"); }
-ir::Model bias_with_own_scale() { return int32_bias("0.5"); }
+ir::Model bias_in_scale() { return stored_bias("int32", "0.0625"); }
+ir::Model bias_with_own_scale() { return stored_bias("int32", "0.5"); }
+ir::Model int8_bias_in_scale() { return stored_bias("int8", "0.0625"); }
 
 ir::Model float_tail() {
   QuantizedText text;
@@ -297,6 +298,7 @@ const Thread kThreads[] = {
      good_quantized},
     {"bias in the scale of the product", "x1", "bias-scale", "wrong-results", "int8-bias", bias_in_scale,
      bias_with_own_scale},
+    {"position of an int8 bias", "x1", "bias-scale", "wrong-results", "int8-bias", bias_in_scale, int8_bias_in_scale},
     {"int32 bias", "x1", "bias-int32", "note", "int8-bias", bias_with_own_scale, good_quantized},
     {"SW#397 torch.roll", "x2", "negative-slice-bounds", "crash", "positive-slice-bounds", rolled, rolled_forward},
     {"SwinIR norms", "x2", "normalization-of-rank-3", "note", "normalization-at-rank-4", norm_of_rank_3,
