@@ -19,11 +19,24 @@ struct Finding {
   std::string id, subject, text;
 };
 
+enum class Grade { kGood, kFair, kPoor };
+
 /// Agreement with the float model: the worst output, over all samples compared.
 struct Agreement {
   double cosine = 0;
   double sqnr_db = 0;
-  double same_choices = 1;  ///< Smallest OutputAgreement::same_choices; 1 if no output makes choices.
+  Grade task = Grade::kGood;  ///< Worst grade of OutputAgreement::task; good if no output has a task.
+};
+
+/// Agreement in what users read of an output: its largest value, its scores, its area. docs/report.md has the limits.
+struct TaskAgreement {
+  /// "classes" (share of the expected top-1 accuracy that is kept), "rows" (share of rows with the same class), "mask"
+  /// (intersection over union), "pixels" (mean intersection over union of the classes), "picture" (PSNR in dB) or
+  /// "boxes" (average precision of the scores).
+  std::string task;
+  double value = 0;
+  Grade grade = Grade::kGood;
+  std::string text;  ///< The figure in words, with the limit that it misses.
 };
 
 /// Agreement of one output of the quantized model with the output of the float model over several samples.
@@ -36,9 +49,10 @@ struct OutputAgreement {
   bool near_zero = false;    ///< The float output is almost zero on all samples, so the cosine is meaningless.
   /// Agreement of the channels with small magnitude if the channels of an output have two magnitudes (scores, boxes).
   std::optional<Agreement> minor = {};
-  /// Share of the rows with the same highest class, over the rows in which the float model is confident. Set only for
-  /// Softmax outputs with at least 32 such rows.
-  std::optional<double> same_choices = {};
+  std::optional<TaskAgreement> task = {};  ///< Unset if no task is recognized, or if the samples are too few.
+  /// Agreement over 20 frames if the outputs that are states are fed back to the inputs of the next frame. Set only for
+  /// the other outputs of such models.
+  std::optional<Agreement> fed_back = {};
   /// Elements of all samples where both models return NaN or the same infinity, and elements where only one model does.
   /// Cosine and SQNR exclude these elements; the cosine is then multiplied by the share of comparable elements.
   size_t same_not_finite = 0, different_not_finite = 0;
@@ -139,8 +153,6 @@ struct ReportDetails {
   std::vector<OutputPicture> pictures;     ///< Image outputs of the first samples.
   std::optional<CheckReport> limits;       ///< Result of the limit check for the NPU of the preset.
 };
-
-enum class Grade { kGood, kFair, kPoor };
 
 /// The verdict of the comparison with the float model. A result that its target refuses is poor. docs/report.md
 /// contains the rule.

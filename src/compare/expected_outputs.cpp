@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/hash.h"
 #include "calib/data_reader.h"
 #include "compare/output_kinds.h"
 #include "compare/run_models.h"
@@ -16,7 +17,7 @@
 namespace quarkq::compare {
 namespace {
 
-constexpr size_t kMostBytes = size_t{512} << 20;  // Float outputs that are kept.
+constexpr size_t kMostBytes = size_t{256} << 20;  // Float outputs that are kept.
 
 constexpr int64_t kMostInputBytes = int64_t{64} << 20;  // Inputs that are kept; others are read twice.
 
@@ -42,6 +43,17 @@ bool is_near_zero(const std::vector<double>& expected, const std::vector<double>
     if (std::isfinite(expected[i]) && !(std::abs(expected[i]) < limit && std::abs(found[i]) < limit)) return false;
   }
   return true;
+}
+
+/// Width times height of the largest picture among the inputs; 0 without one.
+int64_t pixels_of(const calib::Sample& sample) {
+  int64_t most = 0;
+  for (const ir::Tensor& input : sample.inputs) {
+    const ir::Shape& dims = input.dims();
+    if (!is_picture(dims)) continue;
+    most = std::max(most, dims[2] * std::max(dims[1], dims[3]));
+  }
+  return most;
 }
 
 /// One output over the samples.
@@ -80,6 +92,40 @@ std::vector<size_t> spread_samples(size_t size, size_t count) {
   return numbers;
 }
 
+namespace {
+
+std::string hash_of(size_t number) {
+  ContentHash hash;
+  hash.add(std::to_string(number));
+  return hash.text();
+}
+
+}  // namespace
+
+std::vector<size_t> drawn_samples(const std::vector<size_t>& numbers, size_t count) {
+  std::vector<std::pair<std::string, size_t>> order;
+  order.reserve(numbers.size());
+  for (const size_t number : numbers) order.emplace_back(hash_of(number), number);
+  std::ranges::sort(order);
+  std::vector<size_t> drawn;
+  for (const auto& [hash, number] : order) {
+    if (drawn.size() < count) drawn.push_back(number);
+  }
+  std::ranges::sort(drawn);
+  return drawn;
+}
+
+SampleRoles sample_roles(size_t size, size_t judged) {
+  constexpr size_t kLeastShared = 16, kLeastJudged = 16;
+  std::vector<size_t> open;
+  for (size_t number = 0; number < size; number += size < kLeastShared ? 1 : 2) open.push_back(number);
+  SampleRoles roles{drawn_samples(open, kMostChosen), {}};
+  std::vector<size_t> rest;
+  std::ranges::set_difference(open, roles.chosen, std::back_inserter(rest));
+  roles.judged = drawn_samples(rest.size() >= kLeastJudged ? rest : open, judged);
+  return roles;
+}
+
 Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepare prepare,
                                               const exec::Environment& environment, const calib::DataReader& data,
                                               size_t samples) {
@@ -88,28 +134,23 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepar
   return make(reference, prepare, {data, environment, std::move(first)});
 }
 
-Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepare prepare, const ChosenSamples& chosen,
-                                              const ExpectedOutputs* known) {
+Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepare prepare,
+                                              const ChosenSamples& chosen) {
   const calib::DataReader& data = chosen.data;
   std::vector<size_t> numbers = chosen.numbers;
   ir::Model model = reference;  // shares the weights
   Diagnostics ignored;
-  const bool is_known = known != nullptr && std::ranges::all_of(numbers, [&](size_t n) { return known->has(n); });
-  if (!is_known && prepare != nullptr) QQ_RETURN_IF_ERROR(prepare(model, ignored));
+  if (prepare != nullptr) QQ_RETURN_IF_ERROR(prepare(model, ignored));
   ModelRunner runner(model, chosen.environment, numbers.size());
   std::vector<calib::Sample> samples(numbers.size());
   std::vector<std::vector<ir::Tensor>> results(numbers.size());
-  std::vector<size_t> open;  // those that are run
   const auto run = [&](size_t begin, size_t end) -> Status {
-    open.clear();
-    for (size_t i = begin; i < end; ++i)
-      if (known == nullptr || !known->has(numbers[i])) open.push_back(i);
-    const auto read = [&](size_t k) -> Result<std::vector<ir::Tensor>> {
-      QQ_TRY(samples[open[k]], data.read(numbers[open[k]]));
-      return samples[open[k]].inputs;
+    const auto read = [&](size_t i) -> Result<std::vector<ir::Tensor>> {
+      QQ_TRY(samples[i], data.read(numbers[i]));
+      return samples[i].inputs;
     };
-    return runner.run(0, open.size(), read, [&](size_t k, const std::vector<ir::Tensor>& found) {
-      results[open[k]] = found;  // the next run takes new memory for what is shared
+    return runner.run(begin, end, read, [&](size_t i, const std::vector<ir::Tensor>& found) {
+      results[i] = found;  // the next run takes new memory for what is shared
       return Status();
     });
   };
@@ -118,7 +159,6 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepar
   expected.data_ = &data;
   expected.prepare_ = prepare;
   const auto keep = [&](size_t i) -> Status {
-    if (known != nullptr && expected.take(*known, numbers[i])) return Status();
     const std::vector<ir::Tensor> found = std::move(results[i]);
     return expected.add(numbers[i], std::move(samples[i]), reference, found);
   };
@@ -133,48 +173,40 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepar
   }
   QQ_RETURN_IF_ERROR(run(1, numbers.size()));
   for (size_t i = 1; i < numbers.size(); ++i) QQ_RETURN_IF_ERROR(keep(i));
-  expected.find_minor();
+  expected.recognize();
   return expected;
 }
-
-bool ExpectedOutputs::has(size_t number) const { return std::ranges::find(numbers_, number) != numbers_.end(); }
 
 ExpectedOutputs ExpectedOutputs::part(const std::vector<size_t>& places) const {
   ExpectedOutputs some;
   some.environment_ = environment_;
   some.data_ = data_;
   some.prepare_ = prepare_;
-  for (const size_t place : places) some.take(*this, numbers_[place]);
-  some.find_minor();
+  for (const size_t place : places) some.take(*this, place);
+  some.recognize();
   return some;
 }
 
-void ExpectedOutputs::find_minor() {
+void ExpectedOutputs::recognize() {
   for (Output& output : outputs_) {
+    output.task = find_task({output.makes_choices, output.input_pixels, output.dims, output.values});
     const bool same = std::ranges::all_of(output.dims, [&](const ir::Shape& dims) { return dims == output.dims[0]; });
     if (!same || output.dims.empty()) continue;
     output.minor = find_minor_channels(output.values, output.dims[0]);
-    output.minor_values.clear();
-    for (const std::vector<double>& values : output.values) {
-      if (output.minor) output.minor_values.push_back(output.minor->of(values, output.dims[0]));
-    }
   }
 }
 
-bool ExpectedOutputs::take(const ExpectedOutputs& known, size_t number) {
-  const auto found = std::ranges::find(known.numbers_, number);
-  if (found == known.numbers_.end()) return false;
-  const auto place = static_cast<size_t>(found - known.numbers_.begin());
+void ExpectedOutputs::take(const ExpectedOutputs& known, size_t place) {
   for (size_t i = 0; i < known.outputs_.size(); ++i) {
     const Output& from = known.outputs_[i];
     if (samples_.empty())
-      outputs_.push_back({from.name, from.index, from.least_magnitude, from.makes_choices, {}, {}, {}});
+      outputs_.push_back(
+          {from.name, from.index, from.least_magnitude, from.makes_choices, from.input_pixels, {}, {}, {}});
     outputs_[i].dims.push_back(from.dims[place]);
     outputs_[i].largest.push_back(from.largest[place]);
     outputs_[i].values.push_back(from.values[place]);
   }
-  keep_sample(number, known.samples_[place]);
-  return true;
+  keep_sample(known.numbers_[place], known.samples_[place]);
 }
 
 Status ExpectedOutputs::add(size_t number, calib::Sample sample, const ir::Model& model,
@@ -183,7 +215,8 @@ Status ExpectedOutputs::add(size_t number, calib::Sample sample, const ir::Model
     const ir::ValueId output = model.graph.outputs()[i];
     const double least = is_probability(model.graph, output) ? 1 : 0;
     if (!is_floating(results[i].type())) continue;
-    outputs_.push_back({model.graph.value(output).name, i, least, makes_choices(model, output), {}, {}, {}});
+    outputs_.push_back(
+        {model.graph.value(output).name, i, least, makes_choices(model, output), pixels_of(sample), {}, {}, {}});
   }
   for (Output& output : outputs_) {
     output.dims.push_back(results[output.index].dims());
@@ -227,9 +260,9 @@ size_t ExpectedOutputs::bytes() const {
   return count * sizeof(double);
 }
 
-size_t ExpectedOutputs::number_of(const std::string& sample) const {
+size_t ExpectedOutputs::place_of(const std::string& sample) const {
   const auto found = std::ranges::find(samples_, sample, &calib::Sample::name);
-  return found == samples_.end() ? 0 : numbers_[static_cast<size_t>(found - samples_.begin())];
+  return found == samples_.end() ? 0 : static_cast<size_t>(found - samples_.begin());
 }
 
 /// One output of one sample against the expected one.
@@ -238,7 +271,7 @@ struct ExpectedOutputs::Compared {
   ir::Shape dims;
   bool is_empty = false;  ///< both are almost zero
   numeric::PairSums sums, minor;
-  Choices choices;
+  TaskSums task;
   std::vector<double> values;  ///< where somebody wants to see them
 };
 
@@ -252,10 +285,13 @@ Result<ExpectedOutputs::Compared> ExpectedOutputs::compare_one(size_t sample, si
   QQ_TRY(one.values, ir::to_double(found));
   one.is_empty = is_near_zero(output.values[sample], one.values, kNearZero * magnitude);
   one.sums = numeric::pair_sums(output.values[sample], one.values);
-  if (output.makes_choices && !one.dims.empty())
-    one.choices = count_choices(output.values[sample], one.values, one.dims.back());
+  if (output.task != nullptr) {
+    one.task.assign(output.task->sum_count(), 0);
+    output.task->add(one.dims, output.values[sample], one.values, one.task);
+  }
   if (output.minor)
-    one.minor = numeric::pair_sums(output.minor_values[sample], output.minor->of(one.values, found.dims()));
+    one.minor = numeric::pair_sums(output.minor->of(output.values[sample], found.dims()),
+                                   output.minor->of(one.values, found.dims()));
   return one;
 }
 
@@ -283,7 +319,7 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
   QQ_RETURN_IF_ERROR(ModelRunner(model, environment_, samples_.size()).run(0, samples_.size(), read, judge));
   std::vector<OutputSums> agreements(outputs_.size()), near_zero(outputs_.size());
   std::vector<numeric::PairSums> minor_sums(outputs_.size());
-  std::vector<Choices> choices(outputs_.size());
+  std::vector<TaskSums> tasks(outputs_.size());
   std::vector<bool> fits(outputs_.size(), true);
   for (size_t sample = 0; sample < samples_.size(); ++sample) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -293,8 +329,8 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
       if (one.fits) {
         (one.is_empty ? near_zero[i] : agreements[i]).add_sample(samples_[sample].name, one.sums);
         if (output.minor) numeric::add(one.minor, minor_sums[i]);
-        choices[i].sure += one.choices.sure;
-        choices[i].same += one.choices.same;
+        tasks[i].resize(one.task.size());
+        std::ranges::transform(one.task, tasks[i], tasks[i].begin(), std::plus<>());
         if (seen)
           seen({samples_[sample].name, output.name, one.dims, output.values[sample], one.values,
                 numeric::cosine(one.sums)});
@@ -313,8 +349,7 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
     found.back().near_zero = !agreements[i].has_samples();
     if (outputs_[i].minor)
       found.back().minor = Agreement{numeric::cosine(minor_sums[i]), numeric::sqnr_db(minor_sums[i])};
-    if (choices[i].sure >= kLeastChoices)
-      found.back().same_choices = static_cast<double>(choices[i].same) / static_cast<double>(choices[i].sure);
+    if (outputs_[i].task != nullptr && !tasks[i].empty()) found.back().task = outputs_[i].task->agreement(tasks[i]);
   }
   return found;
 }
@@ -335,7 +370,7 @@ Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs) {
     }
     take(output.cosine, output.sqnr_db);
     if (output.minor) take(output.minor->cosine, output.minor->sqnr_db);
-    worst.same_choices = std::min(worst.same_choices, output.same_choices.value_or(1));
+    if (output.task) worst.task = std::max(worst.task, output.task->grade);
   }
   return worst;
 }

@@ -12,25 +12,47 @@ namespace quarkq::compare {
 namespace {
 
 constexpr double kSure = 0.8;
+bool is_view(const ir::Node& node) {
+  constexpr std::string_view kViews[] = {"Reshape", "Squeeze", "Unsqueeze", "Identity"};
+  return node.domain.empty() && std::ranges::find(kViews, node.op) != std::end(kViews);
+}
+
 constexpr int64_t kOpsetOfLastAxis = 13;  ///< before, the axes from `axis` on were one row, and the default was 1
 
 }  // namespace
 
 bool makes_choices(const ir::Model& model, ir::ValueId output) {
-  const ir::Node* producer = model.graph.producer(output);
-  const std::optional<int64_t> rank = ir::rank_of(model.graph, output);
+  const ir::Graph& graph = model.graph;
+  const auto last_dim = [&](ir::ValueId value) {
+    const std::vector<ir::Dim>& dims = graph.value(value).type.dims;
+    return dims.empty() ? ir::Dim() : dims.back();
+  };
+  const ir::Node* producer = graph.producer(output);
+  while (producer != nullptr && is_view(*producer)) {
+    const ir::Dim width = last_dim(output);
+    if (!width.known() || last_dim(producer->input(0)) != width) return false;  // the rows are others
+    output = producer->input(0);
+    producer = graph.producer(output);
+  }
+  const std::optional<int64_t> rank = ir::rank_of(graph, output);
   if (producer == nullptr || !producer->is("Softmax") || !rank) return false;
   const int64_t axis = producer->int_or("axis", model.opset() >= kOpsetOfLastAxis ? -1 : 1);
   return axis == -1 || axis == *rank - 1;
 }
 
-bool is_picture(const ir::Graph& graph, ir::ValueId output) {
+bool is_picture(const ir::Shape& dims) {
   constexpr int64_t kMostChannels = 4, kLeastSide = 32;
-  const std::vector<ir::Dim>& dims = graph.value(output).type.dims;
   if (dims.size() != 4) return false;
-  const auto is_side = [&](size_t axis) { return !dims[axis].known() || dims[axis].size >= kLeastSide; };
-  const auto holds_channels = [&](size_t axis) { return dims[axis].known() && dims[axis].size <= kMostChannels; };
+  const auto is_side = [&](size_t axis) { return dims[axis] >= kLeastSide; };
+  const auto holds_channels = [&](size_t axis) { return dims[axis] <= kMostChannels; };
   return (holds_channels(1) && is_side(2) && is_side(3)) || (holds_channels(3) && is_side(1) && is_side(2));
+}
+
+bool is_picture(const ir::Graph& graph, ir::ValueId output) {
+  constexpr int64_t kLong = 1024;  // an unknown side is long, and too many for channels
+  ir::Shape dims;
+  for (const ir::Dim& dim : graph.value(output).type.dims) dims.push_back(dim.known() ? dim.size : kLong);
+  return is_picture(dims);
 }
 
 Choices count_choices(const std::vector<double>& expected, const std::vector<double>& found, int64_t classes) {
@@ -54,22 +76,17 @@ constexpr int64_t kFewestPlaces = 16;  ///< per channel and sample
 constexpr double kGap = 8;             ///< between the magnitudes of two groups of channels, at least
 constexpr double kSpread = 30;         ///< between the largest and the smallest magnitude, at least
 
-/// Values as [outer, channels, inner].
-struct Layout {
-  size_t outer, channels, inner;
+size_t product(ir::Shape::const_iterator begin, ir::Shape::const_iterator end) {
+  return static_cast<size_t>(std::accumulate(begin, end, int64_t{1}, std::multiplies<>()));
+}
 
-  Layout(const ir::Shape& dims, int64_t axis)
-      : outer(product(dims.begin(), dims.begin() + axis)),
-        channels(static_cast<size_t>(dims[static_cast<size_t>(axis)])),
-        inner(product(dims.begin() + axis + 1, dims.end())) {}
+}  // namespace
 
- private:
-  static size_t product(ir::Shape::const_iterator begin, ir::Shape::const_iterator end) {
-    return static_cast<size_t>(std::accumulate(begin, end, int64_t{1}, std::multiplies<>()));
-  }
-};
+ChannelLayout::ChannelLayout(const ir::Shape& dims, int64_t axis)
+    : outer(product(dims.begin(), dims.begin() + axis)),
+      channels(static_cast<size_t>(dims[static_cast<size_t>(axis)])),
+      inner(product(dims.begin() + axis + 1, dims.end())) {}
 
-/// Detectors write [batch, places, channels] or [batch, channels, places], images [batch, channels, height, width].
 std::optional<int64_t> channel_axis(const ir::Shape& dims) {
   const auto rank = static_cast<int64_t>(dims.size());
   const int64_t size = std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
@@ -83,10 +100,8 @@ std::optional<int64_t> channel_axis(const ir::Shape& dims) {
   return best;
 }
 
-}  // namespace
-
 std::vector<double> MinorChannels::of(const std::vector<double>& values, const ir::Shape& dims) const {
-  const Layout layout(dims, axis);
+  const ChannelLayout layout(dims, axis);
   std::vector<double> found;
   found.reserve(layout.outer * layout.inner * static_cast<size_t>(std::ranges::count(is_minor, true)));
   for (size_t i = 0; i < layout.outer; ++i) {
@@ -105,7 +120,7 @@ std::optional<MinorChannels> find_minor_channels(const std::vector<std::vector<d
                                                  const ir::Shape& dims) {
   const std::optional<int64_t> axis = channel_axis(dims);
   if (!axis || samples.empty()) return {};
-  const Layout layout(dims, *axis);
+  const ChannelLayout layout(dims, *axis);
   const size_t channels = layout.channels;
   std::vector<double> energy(channels, 0.0);
   for (const std::vector<double>& values : samples) {

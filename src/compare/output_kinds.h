@@ -11,12 +11,6 @@
 
 namespace quarkq::compare {
 
-/// Shares of equal choices: the target of a rescue, and the share that is sufficient to keep formats.
-inline constexpr double kGoodChoices = 0.998, kEnoughChoices = 0.98;
-
-/// Fewer rows are not sufficient for a share.
-inline constexpr size_t kLeastChoices = 32;
-
 /// Returns whether a Softmax over the last axis computes the output: each row of that axis is a choice.
 bool makes_choices(const ir::Model& model, ir::ValueId output);
 
@@ -32,6 +26,17 @@ Choices count_choices(const std::vector<double>& expected, const std::vector<dou
 /// Returns whether the output is a picture or a map of pixels: rank 4, one to four channels as second or last axis, and
 /// 32 values or more along both other axes. Errors show in each value, which a cosine over all hides.
 bool is_picture(const ir::Graph& graph, ir::ValueId output);
+bool is_picture(const ir::Shape& dims);
+
+/// Values as [outer, channels, inner]. REQUIRES: `axis` is one of the axes of `dims`.
+struct ChannelLayout {
+  ChannelLayout(const ir::Shape& dims, int64_t axis);
+  size_t outer, channels, inner;
+};
+
+/// Returns the axis of the channels: detectors write [batch, places, channels] or [batch, channels, places], images
+/// [batch, channels, height, width]. Returns nullopt if no axis has channels for at least 16 places.
+std::optional<int64_t> channel_axis(const ir::Shape& dims);
 
 // Outputs with values of two magnitudes, such as boxes in pixels next to scores: the large values dominate every sum
 // over the output and hide errors of the small ones.

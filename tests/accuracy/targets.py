@@ -6,7 +6,7 @@
 
 Writes target_results.json and targets.md next to this file and prints the table: score of the float model and of each target with a 95 % interval
 (bootstrap over photos), placed nodes, regions, and the share of multiply-accumulates in 16 bits. --check writes nothing and fails where a score is
-more than --slack below the recorded one, or fewer nodes are placed. Needs ../shared, numpy, pillow, scipy and onnxruntime; QUARKQ names the
+more than --slack below the recorded one, fewer nodes are placed, or a verdict is a false comfort. Needs ../shared, numpy, pillow, scipy and onnxruntime; QUARKQ names the
 program. No photo that is scored is calibrated with.
 """
 import argparse
@@ -106,7 +106,7 @@ def measure(name, targets):
             found = scored(network, outputs_of(path, samples), samples, floats)
             placed = report["deployable"]
             found.update({"deployable": placed["holds"], "nodes": placed["nodes"], "of": placed["of"], "regions": placed["regions"],
-                          "verdict": report["verdict"]["grade"], "formats": formats(report["rescue"]), "seconds": round(report["seconds"], 2)})
+                          "verdict": report["verdict"]["grade"], "why": report["verdict"]["why"], "formats": formats(report["rescue"]), "seconds": round(report["seconds"], 2)})
             row["targets"][target] = found
             print(f"  {target}: {text_of(found)}, {placed_text(found)}, {found['seconds']} s", flush=True)
     return row
@@ -123,12 +123,33 @@ def placed_text(found):
     return where + refused + (f", {found['formats']}" if found["formats"] else "")
 
 
+def judged(recorded):
+    """(network, target, points lost, result, grade by points, what is wrong with the verdict) of labelled results."""
+    for name, row in recorded["networks"].items():
+        for target, found in row["targets"].items():
+            if row["measure"] not in LABELLED:
+                continue
+            lost = row["float"]["score"] - found["score"]
+            right = "good" if lost <= 1 else "fair" if lost <= 3 else "poor"
+            comfort = found["verdict"] != "poor" and lost > 3
+            alarm = found["verdict"] == "poor" and lost <= 1 and found["deployable"] != "no"
+            yield name, target, lost, found, right, "false comfort" if comfort else "false alarm" if alarm else ""
+
+
+def verdicts(recorded):
+    rows = list(judged(recorded))
+    lines = ["| network, target | points lost | right | verdict | why | |", "|---|---|---|---|---|---|"]
+    lines += [f"| `{name}`, {target} | {lost:.1f} | {right} | {found['verdict']} | {found.get('why', '')} | {fault} |" for name, target, lost, found, right, fault in rows]
+    counts = {fault: sum(one[-1] == fault for one in rows) for fault in ("false comfort", "false alarm")}
+    return VERDICTS + "\n".join(lines) + f"\n\nOf {len(rows)} verdicts, false comfort {counts['false comfort']}, false alarm {counts['false alarm']}.\n"
+
+
 def table(recorded):
     lines = ["| network, measure | float | " + " | ".join(f"{preset}, {target}" for target, preset in PRESETS.items()) + " |", "|---" * (2 + len(PRESETS)) + "|"]
     for name, row in recorded["networks"].items():
         cells = [f"{text_of(row['targets'][one])}<br>{placed_text(row['targets'][one])}" if one in row["targets"] else "-" for one in PRESETS]
         lines.append(f"| `{name}`, {row['measure']}, {row['photos']} photos | {text_of(row['float'])} | " + " | ".join(cells) + " |")
-    return HEADER + "\n".join(lines) + f"\n\nMachine: {recorded['machine']}.\n"
+    return HEADER + "\n".join(lines) + f"\n\nMachine: {recorded['machine']}.\n" + verdicts(recorded)
 
 
 def differences(name, found, before, slack):
@@ -158,6 +179,10 @@ def main():
         before = recorded["networks"].get(name)
         if options.check:
             good &= all(list(differences(name, found, before, options.slack)))
+            for _, target, lost, _, _, fault in judged({"networks": {name: found}}):
+                if fault == "false comfort":
+                    print(f"FAIL targets.{name}.{target}: false comfort, {lost:.1f} points lost")
+                    good = False
             continue
         found["targets"] = {**(before or {}).get("targets", {}), **found["targets"]}
         recorded["networks"][name] = found

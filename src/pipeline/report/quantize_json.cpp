@@ -34,7 +34,12 @@ Json input_json(const InputReport& input) {
           {"min", input.least}, {"max", input.most},  {"mean", input.mean},   {"std", input.deviation}};
 }
 
+Json task_json(const TaskAgreement& task) {
+  return {{"task", task.task}, {"value", number(task.value)}, {"grade", grade_name(task.grade)}, {"text", task.text}};
+}
+
 Json output_agreement_json(const OutputAgreement& output) {
+  const bool makes_choices = output.task && output.task->task == "rows";
   return {{"name", output.name},
           {"cosine", number(output.cosine)},
           {"sqnr_db", pipeline::decibels(output.sqnr_db)},
@@ -42,9 +47,11 @@ Json output_agreement_json(const OutputAgreement& output) {
           {"worst_sample", output.worst_sample},
           {"near_zero", output.near_zero},
           {"minor", output.minor ? agreement_json(*output.minor) : Json(nullptr)},
-          {"same_choices", output.same_choices ? Json(*output.same_choices) : Json(nullptr)},
+          {"same_choices", makes_choices ? number(output.task->value) : Json(nullptr)},
           {"same_not_finite", output.same_not_finite},
-          {"different_not_finite", output.different_not_finite}};
+          {"different_not_finite", output.different_not_finite},
+          {"task", output.task ? task_json(*output.task) : Json(nullptr)},
+          {"fed_back", output.fed_back ? agreement_json(*output.fed_back) : Json(nullptr)}};
 }
 
 /// Returns null if no such file was written.

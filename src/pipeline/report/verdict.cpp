@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "compare/output_kinds.h"
+#include "compare/tasks.h"
 #include "config/layers.h"
 #include "config/preset.h"
 #include "config/targets/target.h"
@@ -140,51 +140,73 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
   return settings.may_rescue_with("float_nodes") ? analyze + " --min-cos 0.98 --write better.yaml" : analyze;
 }
 
-/// The verdict on the outputs alone.
-std::optional<Verdict> judge_outputs(const QuantizeReport& report, const QuantizeRequest& request,
-                                     const config::Settings& settings, double collapse) {
-  double worst = 1, mean = 1, choices = 1;
-  size_t not_finite = 0;
-  bool has_cosine = false;
-  bool is_judged = false;
-  for (const OutputAgreement& output : report.outputs) {
-    if (output.near_zero) continue;
-    is_judged = true;
-    not_finite += output.different_not_finite;
-    if (output.same_choices) {  // what is read of such an output
-      choices = lesser(choices, *output.same_choices);
-      continue;
-    }
-    has_cosine = true;
+/// A grade and the figure that gives it.
+struct Reason {
+  Grade grade = Grade::kGood;
+  std::string why;
+};
+
+std::string below(const char* what, double found, double limit) {
+  return cat(what, " cosine ", digits(found), ", below ", digits(limit));
+}
+
+/// How the outputs agree that no task is known of.
+struct Cosines {
+  bool found = false;
+  double mean = 1, worst = 1;
+
+  void add(const OutputAgreement& output) {
+    found = true;
     worst = lesser(worst, output.min_cosine);
     mean = lesser(mean, output.cosine);
     if (output.minor) mean = lesser(mean, output.minor->cosine);
   }
-  if (!is_judged) return std::nullopt;
-  const double good_worst = std::max(kGoodWorst, collapse);
-  Verdict verdict;
-  const auto graded = [&](Grade grade, std::string why) {
-    verdict.grade = grade;
-    verdict.why = std::move(why);
-    verdict.next = next_step(report, request, settings, grade);
-    return verdict;
-  };
-  const auto below = [&](const char* what, double found, double limit) {
-    return cat(what, " cosine ", digits(found), ", below ", digits(limit));
-  };
+  Reason reason(double collapse) const {
+    const double good_worst = std::max(kGoodWorst, collapse);
+    if (!(worst >= collapse)) return {Grade::kPoor, below("worst", worst, collapse)};
+    if (!(mean >= kFairMean)) return {Grade::kPoor, below("mean", mean, kFairMean)};
+    if (!(mean >= kGoodMean)) return {Grade::kFair, below("mean", mean, kGoodMean)};
+    if (!(worst >= good_worst)) return {Grade::kFair, below("worst", worst, good_worst)};
+    return {Grade::kGood, cat("mean cosine ", digits(mean), ", worst ", digits(worst))};
+  }
+};
+
+Reason task_reason(const OutputAgreement& output) {
+  if (!(output.cosine >= compare::kLeastCosineOfTask))
+    return {Grade::kPoor, below("mean", output.cosine, compare::kLeastCosineOfTask)};
+  return {output.task->grade, output.task->text};
+}
+
+/// REQUIRES: the cosine is below kGoodMean.
+Reason stream_reason(double cosine) {
+  const bool is_fair = cosine >= kFairMean;
+  return {is_fair ? Grade::kFair : Grade::kPoor,
+          below("with states fed back over 20 frames,", cosine, is_fair ? kGoodMean : kFairMean)};
+}
+
+/// The verdict on the outputs alone: the worst grade of any output.
+std::optional<Verdict> judge_outputs(const QuantizeReport& report, const QuantizeRequest& request,
+                                     const config::Settings& settings, double collapse) {
+  Cosines cosines;
+  std::vector<Reason> reasons;
+  size_t not_finite = 0;
+  const bool is_asked = settings.tool.min_cosine.has_value();
+  const bool has_states = std::ranges::any_of(report.outputs, [](const auto& one) { return one.fed_back.has_value(); });
+  for (const OutputAgreement& output : report.outputs) {
+    if (output.near_zero) continue;
+    not_finite += output.different_not_finite;
+    if (has_states && !output.fed_back) continue;  // a state counts by what follows from it
+    if (output.task) reasons.push_back(task_reason(output));
+    if (output.fed_back && !(output.fed_back->cosine >= kGoodMean))
+      reasons.push_back(stream_reason(output.fed_back->cosine));
+    if (!output.task || (is_asked && !(output.min_cosine >= collapse))) cosines.add(output);
+  }
+  if (cosines.found) reasons.push_back(cosines.reason(collapse));
+  if (reasons.empty()) return std::nullopt;
+  Reason worst = *std::ranges::max_element(reasons, {}, &Reason::grade);
   if (not_finite > 0)
-    return graded(Grade::kPoor,
-                  cat(not_finite, " values of the outputs are NaN or infinite in one of the models only"));
-  const std::string same = cat("the same class in ", std::round(10000 * choices) / 100, " % of the rows");
-  const auto fewer = [&](double limit) { return cat(same, ", below ", 100 * limit, " %"); };
-  if (!(choices >= compare::kEnoughChoices)) return graded(Grade::kPoor, fewer(compare::kEnoughChoices));
-  if (!(worst >= collapse)) return graded(Grade::kPoor, below("worst", worst, collapse));
-  if (!(mean >= kFairMean)) return graded(Grade::kPoor, below("mean", mean, kFairMean));
-  if (!(choices >= compare::kGoodChoices)) return graded(Grade::kFair, fewer(compare::kGoodChoices));
-  if (!(mean >= kGoodMean)) return graded(Grade::kFair, below("mean", mean, kGoodMean));
-  if (!(worst >= good_worst)) return graded(Grade::kFair, below("worst", worst, good_worst));
-  if (!has_cosine) return graded(Grade::kGood, same);
-  return graded(Grade::kGood, cat("mean cosine ", digits(mean), ", worst ", digits(worst)));
+    worst = {Grade::kPoor, cat(not_finite, " values of the outputs are NaN or infinite in one of the models only")};
+  return Verdict{worst.grade, worst.why, next_step(report, request, settings, worst.grade)};
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <string_view>
 
 #include "base/parse_text.h"
 #include "compare/expected_outputs.h"
+#include "compare/fed_back.h"
 #include "compare/output_kinds.h"
 #include "compare/run_models.h"
 #include "compare/tensors.h"
@@ -100,9 +102,34 @@ void look_inside(const FloatModels& floats, const ir::Model& quantized, const Ju
   if (report.details) report.details->tensors = tensors.value();
 }
 
-/// Whether the outputs are too far away, by their choices where they are choices.
-bool is_collapsed(const OutputAgreement& output, double collapse) {
-  return !(output.min_cosine >= collapse) && output.same_choices.value_or(0) < compare::kEnoughChoices;
+/// Fills in the agreement over the frames of a stream, for models with states. Models that cannot be run so are judged
+/// by single samples.
+Status feed_back(const FloatModels& floats, const ir::Model& quantized, const Judgement& judgement,
+                 QuantizeReport& report) {
+  constexpr size_t kFrames = 20;
+  if (judgement.data->size() == 0 || compare::states_of(floats.original.graph).empty()) return Status();
+  QQ_TRY(const ir::Model original, whole_model(floats.original, floats.tail));
+  compare::ChosenSamples frames{*judgement.data, judgement.environment, {}};
+  for (size_t i = 0; i < kFrames; ++i) frames.numbers.push_back(i % judgement.data->size());
+  const auto found = compare::compare_fed_back(original, quantized, prepare_for_run, frames);
+  if (!found.ok()) return found.status().code() == Code::kUnsupported ? Status() : found.status();
+  for (OutputAgreement& output : report.outputs) {
+    const auto one = found.value().find(output.name);
+    if (one != found.value().end()) output.fed_back = one->second;
+  }
+  return Status();
+}
+
+/// Whether the outputs are too far away. An output whose task is done has not collapsed.
+bool is_collapsed(const OutputAgreement& output, const Judgement& judgement) {
+  const bool is_done = output.task && output.task->grade != Grade::kPoor && !judgement.is_asked;
+  return !is_done && !(output.min_cosine >= judgement.collapse);
+}
+
+/// Samples that the float and the quantized model run in some seconds: as many as tell something of rare values.
+size_t judged_samples(double macs) {
+  constexpr double kMostMacs = 1e11, kLeast = 8, kMost = 32;
+  return static_cast<size_t>(std::clamp(kMostMacs / std::max(macs, 1.0), kLeast, kMost));
 }
 
 using Passes = std::function<bool(const OutputAgreement&)>;
@@ -138,22 +165,30 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
 }
 
 Result<Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
-                                 const exec::Environment& environment, const calib::DataReader* data) {
+                                 const exec::Environment& environment, const Source& source, double macs) {
   Judgement judgement;
   judgement.environment = environment;
-  judgement.data = data;
+  judgement.data = source.judged();
   judgement.collapse = collapsed_cosine(settings);
-  if (settings.tool.verify_samples) judgement.samples = static_cast<size_t>(*settings.tool.verify_samples);
+  judgement.is_asked = settings.tool.min_cosine.has_value();
   QQ_TRY(judgement.required, required_cosine(request.requirements));
+  if (judgement.data == nullptr) return judgement;
+  const size_t size = judgement.data->size();
+  std::vector<size_t> all(size);
+  std::iota(all.begin(), all.end(), size_t{0});
+  const std::optional<int64_t>& asked = settings.tool.verify_samples;
+  const size_t count = asked ? static_cast<size_t>(*asked) : judged_samples(macs);
+  const bool is_calibration = judgement.data == source.samples.get();
+  judgement.numbers =
+      asked || !is_calibration ? compare::drawn_samples(all, count) : compare::sample_roles(size, count).judged;
   return judgement;
 }
 
 Expected expected_outputs(const FloatModels& floats, const Judgement& judgement) {
   if (judgement.data == nullptr) return bad_data("no samples were given (--calib DIR, --eval DIR)");
   QQ_TRY(const ir::Model original, whole_model(floats.original, floats.tail));
-  return compare::ExpectedOutputs::make(
-      original, prepare_for_run,
-      {*judgement.data, judgement.environment, compare::spread_samples(judgement.data->size(), judgement.samples)});
+  return compare::ExpectedOutputs::make(original, prepare_for_run,
+                                        {*judgement.data, judgement.environment, judgement.numbers});
 }
 
 Status verify_result(const FloatModels& floats, const Expected& expected, const ir::Model& quantized,
@@ -179,6 +214,7 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
   }
   report.outputs = std::move(outputs).value();
   report.compared_samples = expected.value().sample_count();
+  QQ_RETURN_IF_ERROR(feed_back(floats, whole.value(), judgement, report));
   look_inside(floats, quantized, judgement, expected.value().number_of(telling_sample(judgement, report)), report);
   std::optional<std::vector<OutputAgreement>> rewritten;  // computed when an output needs it
   for (const OutputAgreement& output : report.outputs) {
@@ -191,7 +227,7 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
     if (output.near_zero) {
       diagnostics.add("output-near-zero", output.name,
                       cat("the float output is almost zero on all ", report.compared_samples, " samples compared"));
-    } else if (is_collapsed(output, judgement.collapse)) {
+    } else if (is_collapsed(output, judgement)) {
       if (!rewritten) rewritten = rewritten_outputs(expected.value(), floats);
       diagnostics.add("output-collapsed", output.name,
                       cat(found, ", below ", judgement.collapse, "; ", causes_text(report),
@@ -209,17 +245,17 @@ Status check_required(const Judgement& judgement, const QuantizeReport& report) 
 
 Status check_not_collapsed(const Judgement& judgement, const QuantizeReport& report) {
   return check_outputs(judgement.collapse, "on_collapse: fail requires ", report,
-                       [&](const auto& output) { return !is_collapsed(output, judgement.collapse); });
+                       [&](const auto& output) { return !is_collapsed(output, judgement); });
 }
 
 bool is_poor(const Judgement& judgement, const QuantizeReport& report) {
   constexpr double kPoorMean = 0.97;
   return std::any_of(report.outputs.begin(), report.outputs.end(), [&](const OutputAgreement& output) {
     if (output.near_zero) return false;
-    return output.different_not_finite > 0 || !(output.min_cosine >= judgement.collapse) ||
-           !(output.cosine >= std::max(kPoorMean, judgement.collapse)) ||
-           (output.minor && !(output.minor->cosine >= kPoorMean)) ||
-           output.same_choices.value_or(1) < compare::kEnoughChoices;
+    if (output.different_not_finite > 0 || !(output.cosine >= compare::kLeastCosineOfTask)) return true;
+    if (output.task && !judgement.is_asked) return output.task->grade != Grade::kGood;
+    return !(output.min_cosine >= judgement.collapse) || !(output.cosine >= std::max(kPoorMean, judgement.collapse)) ||
+           (output.minor && !(output.minor->cosine >= kPoorMean));
   });
 }
 
@@ -238,7 +274,7 @@ bool may_gain(const Judgement& judgement, const QuantizeReport& report, const co
     return output.different_not_finite > 0 || !(output.min_cosine >= std::max(kGoodWorst, judgement.collapse)) ||
            !(output.cosine >= std::max(good, judgement.collapse)) ||
            (output.minor && !(output.minor->cosine >= kGoodWorst)) ||
-           output.same_choices.value_or(1) < compare::kEnoughChoices;
+           (output.task && output.task->grade != Grade::kGood);
   });
 }
 
@@ -258,8 +294,7 @@ Result<double> mean_of(const Metric& metric, const FloatModels& floats, const ir
                        const Judgement& judgement) {
   QQ_TRY(const ir::Model expected_model, ready_to_run(floats.original, floats.tail));
   QQ_TRY(const ir::Model found_model, ready_to_run(quantized, floats.tail));
-  const compare::PairedSamples samples{*judgement.data, judgement.environment,
-                                       compare::spread_samples(judgement.data->size(), judgement.samples)};
+  const compare::PairedSamples samples{*judgement.data, judgement.environment, judgement.numbers};
   double sum = 0;
   const auto add = [&](const compare::PairedResults& results) -> Status {
     QQ_TRY(const std::vector<SampleTensor> exact, views_of(expected_model.graph, results.first));

@@ -12,6 +12,7 @@
 #include "config/settings.h"
 #include "exec/environment.h"
 #include "ir/graph.h"
+#include "pipeline/run/plan_model.h"
 #include "pipeline/run/tail.h"
 #include "quarkq/quantize.h"
 
@@ -32,8 +33,9 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
 struct Judgement {
   exec::Environment environment = {};       ///< Environment of the sessions that run the models.
   const calib::DataReader* data = nullptr;  ///< Samples, or null if there are none.
-  size_t samples = 8;                       ///< Number of samples, evenly spread over the data.
-  double collapse = 0;                      ///< A lower cosine is a warning.
+  std::vector<size_t> numbers = {};         ///< Numbers of the samples in the data.
+  double collapse = 0;                      ///< A lower cosine is a warning, unless the output does its task.
+  bool is_asked = false;                    ///< The user chose `collapse`, which then counts for every output.
   std::optional<double> required = {};      ///< A lower cosine is an error.
 };
 
@@ -48,9 +50,10 @@ struct VerifyResults {
   QuantizeReport& report;
 };
 
-/// Returns the judgement of the request and the settings of the job. `data` is Source::judged().
+/// Returns the judgement of the request and the settings of the job. `macs` are the multiply-accumulates of the model,
+/// which limit the number of samples.
 Result<Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
-                                 const exec::Environment& environment, const calib::DataReader* data);
+                                 const exec::Environment& environment, const Source& source, double macs);
 
 /// Fills in outputs, compare::worst_tensors and causes. A collapsed output is a warning that names the layers where the
 /// signal drops. A model with operators that the executor lacks is valid all the same: the comparison is skipped with a

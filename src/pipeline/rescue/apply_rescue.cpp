@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "compare/output_kinds.h"
 #include "config/load.h"
 #include "config/print.h"
+#include "ir/graph_analysis.h"
 #include "ir/traversal.h"
 #include "pipeline/report/check_target.h"
 #include "pipeline/report/verify.h"
@@ -85,7 +87,8 @@ Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const 
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
   if (!run.is_poor) return rounded;
-  const bool was_enough = rounded && is_enough(rounded->report.after, run.state.settings);
+  const bool was_enough =
+      rounded && is_enough(rounded->report.after, run.state.settings) && rounded->report.after.task == Grade::kGood;
   const FloatRun again{run.loaded, run.source, inputs.expected, run.report.phases};
   Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
   // What a remedy gives may show with compensated weights only.
@@ -164,12 +167,6 @@ Result<std::optional<Rescued>> find_rescue(Run& run, const RescueInputs& inputs,
   return found;
 }
 
-/// The first two of at most four places that lie evenly among them: nodes are ranked by these samples.
-std::vector<size_t> every_second(size_t places) {
-  if (places < 2) return std::vector<size_t>(places, 0);
-  return {0, places / 2};
-}
-
 /// An output is a choice for each of several rows.
 bool chooses_rows(const ir::Model& model) {
   const std::vector<ir::ValueId>& outputs = model.graph.outputs();
@@ -178,44 +175,45 @@ bool chooses_rows(const ir::Model& model) {
   });
 }
 
-/// What remedies are judged by: outputs of the float model on calibration samples.
+constexpr double kMacsOfSmallModel = 1e9;
+
+/// Outputs of the float model on calibration samples, by which remedies are judged.
 struct Judges {
-  compare::ExpectedOutputs all;  ///< plans are judged on these
-  compare::ExpectedOutputs few;  ///< nodes are ranked by these
-  std::optional<compare::ExpectedOutputs> hard =
-      {};  ///< the samples that each output was worst on, of those that are known
+  compare::ExpectedOutputs known;                     ///< All samples of a choice.
+  compare::ExpectedOutputs all;                       ///< Plans are judged on these.
+  compare::ExpectedOutputs few;                       ///< Nodes are ranked by these.
+  std::optional<compare::ExpectedOutputs> hard = {};  ///< The samples of `known` that each output was worst on.
 };
 
-/// Numbers of the samples that an output was worst on.
-std::vector<size_t> worst_samples(const QuantizeReport& report, const compare::ExpectedOutputs& known) {
-  std::vector<size_t> numbers;
-  for (const OutputAgreement& output : report.outputs)
-    if (!output.near_zero) numbers.push_back(known.number_of(output.worst_sample));
-  std::ranges::sort(numbers);
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  return numbers;
+Result<Judges> make_judges(const Run& run, const ir::Model& body) {
+  QQ_TRY(const ir::Model original, whole_model(body, run.state.tail));
+  const calib::DataReader& data = *run.source.samples.get();
+  const std::vector<size_t> chosen = compare::sample_roles(data.size(), 0).chosen;
+  QQ_TRY(compare::ExpectedOutputs known,
+         compare::ExpectedOutputs::make(original, prepare_for_run, {data, run.state.environment, chosen}));
+  // A plan that is right on four samples can be wrong on others, and in one row of a hundred.
+  const bool is_small = ir::macs_of(original.graph) <= kMacsOfSmallModel;
+  const size_t kept = is_small || chooses_rows(original) ? compare::kMostChosen : 4;
+  std::vector<size_t> places(known.sample_count());
+  std::iota(places.begin(), places.end(), size_t{0});
+  places = compare::drawn_samples(places, kept);
+  compare::ExpectedOutputs all = known.part(places);
+  places = compare::drawn_samples(places, 2);
+  compare::ExpectedOutputs few = known.part(places);
+  return Judges{std::move(known), std::move(all), std::move(few)};
 }
 
-/// `known`: outputs of `body` with its tail on samples of the calibration; may be null.
-Result<Judges> make_judges(const Run& run, const ir::Model& body, const compare::ExpectedOutputs* known) {
-  QQ_TRY(const ir::Model original, whole_model(body, run.state.tail));
-  // The result itself is judged on more. What is right on four samples can be wrong in one row of a hundred on others.
-  const size_t kept = chooses_rows(original) ? 12 : 4;
-  const calib::DataReader& data = *run.source.samples.get();
-  const calib::SpreadSamples spread(data, kept, calib::SpreadSamples::Part::kEven);
-  std::vector<size_t> numbers;
-  for (size_t i = 0; i < spread.size(); ++i) numbers.push_back(spread.number(i));
-  QQ_TRY(compare::ExpectedOutputs all,
-         compare::ExpectedOutputs::make(original, prepare_for_run, {data, run.state.environment, std::move(numbers)},
-                                        known));
-  compare::ExpectedOutputs few = all.part(every_second(all.sample_count()));
-  Judges judges{std::move(all), std::move(few)};
-  if (known == nullptr) return judges;
-  std::vector<size_t> worst = worst_samples(run.report, *known);
-  if (worst.empty()) return judges;
-  QQ_TRY(judges.hard, compare::ExpectedOutputs::make(original, prepare_for_run,
-                                                     {data, run.state.environment, std::move(worst)}, known));
-  return judges;
+/// Finds the samples that the outputs of `written` are worst on.
+Status find_hard(const ir::Model& written, Judges& judges) {
+  Diagnostics ignored;
+  QQ_TRY(const std::vector<OutputAgreement> outputs, judges.known.compare(written, ignored));
+  std::vector<size_t> places;
+  for (const OutputAgreement& output : outputs)
+    if (!output.near_zero) places.push_back(judges.known.place_of(output.worst_sample));
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  if (!places.empty()) judges.hard = judges.known.part(places);
+  return Status();
 }
 
 RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) {
@@ -256,11 +254,12 @@ Result<RunState> plan_again(Run& run, const Remedies& remedies) {
 
 }  // namespace
 
-Result<bool> rescue(Run& run, const ir::Model& original, const compare::ExpectedOutputs* known) {
+Result<bool> rescue(Run& run, const ir::Model& original) {
   if (run.source.samples.get() == nullptr) return false;
   const Stopwatch watch;
-  QQ_TRY(const Judges judges, make_judges(run, original, known));
+  QQ_TRY(Judges judges, make_judges(run, original));
   QQ_TRY(const ir::Model written, whole_model(run.state.model, run.state.tail));
+  QQ_RETURN_IF_ERROR(find_hard(written, judges));
   QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(written, run.state.diagnostics));
   QQ_TRY(const Agreement before, compare::worst_agreement(outputs));
   QQ_TRY(const std::optional<Rescued> rescued,
@@ -293,7 +292,7 @@ Status save_rescue_settings(const Run& run) {
 
 Status remedy_before_tuning(Run& run, const ir::Model& original) {
   const Stopwatch watch;
-  const Result<Judges> judges = make_judges(run, original, nullptr);
+  const Result<Judges> judges = make_judges(run, original);
   if (!judges.ok()) return Status();  // operators that the executor lacks: fine-tuning says so
   RunState untuned = run.state;
   untuned.settings.algorithms.include_fast_ft = false;

@@ -9,8 +9,8 @@
 namespace quarkq::pipeline {
 
 /// Plans a poor result again with the least costly remedies of its target. Returns true if a remedy was applied and the
-/// result is written. `known` are outputs of `original` on calibration samples; may be null.
-Result<bool> rescue(Run& run, const ir::Model& original, const compare::ExpectedOutputs* known);
+/// result is written. `original`: the float model whose outputs are wanted.
+Result<bool> rescue(Run& run, const ir::Model& original);
 
 /// Writes the settings that give the rescued model without a rescue to `RescueReport::settings_path`, if there is one.
 Status save_rescue_settings(const Run& run);

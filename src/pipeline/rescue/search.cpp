@@ -9,7 +9,6 @@
 #include <memory>
 #include <span>
 
-#include "compare/output_kinds.h"
 #include "config/settings.h"
 #include "ir/graph_analysis.h"
 #include "ir/parts.h"
@@ -32,8 +31,8 @@ constexpr double kGoodOnWorst = 0.9;
 constexpr double kEnoughCosine = 0.97;
 /// A remedy must leave at most this part of the noise, else it is not worth another format.
 constexpr double kWorthwhile = 0.8;
-/// Another way of rounding must leave at most this part of the noise of the first one, which formats need more.
-constexpr double kMuchBetter = 0.5;
+/// Another way of rounding costs nothing on the target, but must be better on other samples as well.
+constexpr double kOtherRounding = 0.95;
 /// Float layers run elsewhere: more multiply-accumulates than this are no longer a quantized model.
 constexpr double kMostFloatMacs = 0.2;
 /// Layers with 16-bit activations take about twice the time: more of them only if fewer are not enough.
@@ -83,16 +82,16 @@ class Rescuer {
  public:
   explicit Rescuer(const RescueInputs& inputs) : in_(inputs), graph_(inputs.state.calibrated->graph) {}
 
-  /// With biases, then without: rare values that matter may lose by what the mean of all gains.
+  /// With biases, then without: rare values that matter may lose by the correction that the mean of all gains by.
   Result<std::optional<Rescued>> find_rounding() {
     after_ = in_.before;
     if (in_.state.settings.tool.rounding) return std::optional<Rescued>();  // as the settings say
-    QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated"}, kWorthwhile));
+    QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated"}, kOtherRounding));
     if (may_search_scales())
-      QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated", .searched_scales = true}, kWorthwhile));
+      QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated", .searched_scales = true}, kOtherRounding));
     if (best_.empty() || !is_enough(after_, in_.state.settings))
       QQ_RETURN_IF_ERROR(try_weights({"compensated_weights", best_.weights.searched_scales},
-                                     best_.empty() ? kWorthwhile : kMuchBetter));
+                                     best_.empty() ? kOtherRounding : kWorthwhile));
     if (best_.empty()) return std::optional<Rescued>();
     return rescued();
   }
@@ -103,15 +102,16 @@ class Rescuer {
     const Agreement reached = start ? start->report.after : in_.before;
     const WeightRemedy weights = rounded ? rounded->remedies.weights : unproven_weights();
     const bool was_enough = is_enough(reached, in_.state.settings);
-    if (!was_enough) QQ_RETURN_IF_ERROR(try_channel_scales({}));
+    const bool is_done = was_enough && reached.task == Grade::kGood;
+    if (!is_done) QQ_RETURN_IF_ERROR(try_channel_scales({}));
     const Remedies common = best_;
-    const std::vector<Spared> ways = was_enough ? cheap_ways(reached) : ways_to_spare(weights);
+    const std::vector<Spared> ways = is_done ? cheap_ways(reached) : ways_to_spare(weights);
     for (const Spared& way : ways) {
       if (&way != ways.data() && is_enough(after_, in_.state.settings)) break;
       QQ_RETURN_IF_ERROR(spare_nodes(way, common));
     }
     if (!ways.empty()) QQ_RETURN_IF_ERROR(add_weights(weights));
-    if (!was_enough) QQ_RETURN_IF_ERROR(try_channel_scales(weights));
+    if (!is_done) QQ_RETURN_IF_ERROR(try_channel_scales(weights));
     const bool is_kept = is_better(after_, reached) && (!was_enough || is_placed_alike());
     if (!is_kept && start) return start;
     return is_kept ? rescued() : std::optional<Rescued>();
@@ -171,8 +171,7 @@ class Rescuer {
 
   bool is_good(const Agreement& outputs) const {
     const double good = spared_.in_float ? kGoodWithFloat : kGoodCosine;
-    return outputs.cosine >= std::max(good, asked_cosine(in_.state.settings)) &&
-           outputs.same_choices >= compare::kGoodChoices;
+    return outputs.cosine >= std::max(good, asked_cosine(in_.state.settings)) && outputs.task == Grade::kGood;
   }
 
   std::optional<Rescued> rescued() {
@@ -434,8 +433,7 @@ Result<std::optional<Rescued>> find_formats(const RescueInputs& inputs, const st
 }
 
 bool is_enough(const Agreement& outputs, const config::Settings& settings) {
-  return outputs.cosine >= std::max(kEnoughCosine, asked_cosine(settings)) &&
-         outputs.same_choices >= compare::kEnoughChoices;
+  return outputs.cosine >= std::max(kEnoughCosine, asked_cosine(settings)) && outputs.task != Grade::kPoor;
 }
 
 bool is_better(const Agreement& a, const Agreement& b) { return leaves_noise(a, b, kWorthwhile); }

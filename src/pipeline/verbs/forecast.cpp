@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "exec/environment.h"
+#include "ir/graph_analysis.h"
 #include "onnx_io/save.h"
 #include "pipeline/report/check_target.h"
 #include "pipeline/report/json.h"
@@ -120,7 +121,8 @@ class DryRun {
 
   Status compare(const FloatModels& floats, Forecast& forecast) {
     fit(source_.evaluation, floats.original, state_);
-    QQ_TRY(Judgement judgement, make_judgement(request_, job_.settings, job_.environment, source_.judged()));
+    QQ_TRY(Judgement judgement,
+           make_judgement(request_, job_.settings, job_.environment, source_, ir::macs_of(job_.model.graph)));
     judgement.required.reset();  // a gate on the result, which is not there
     QuantizeReport found;
     const Expected expected = expected_outputs(floats, judgement);

@@ -12,6 +12,7 @@
 #include "calib/sample_readers.h"
 #include "config/format_settings.h"
 #include "exec/environment.h"
+#include "ir/graph_analysis.h"
 #include "ir/traversal.h"
 #include "onnx_io/save.h"
 #include "pipeline/report/check_target.h"
@@ -123,7 +124,8 @@ Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
   QQ_RETURN_IF_ERROR(pipeline::check_written(run));
   pipeline::fit(run.source.evaluation, floats.original, run.state);
   QQ_TRY(const pipeline::Judgement judgement,
-         pipeline::make_judgement(run.request, run.state.settings, run.state.environment, run.source.judged()));
+         pipeline::make_judgement(run.request, run.state.settings, run.state.environment, run.source,
+                                  ir::macs_of(run.loaded.graph)));
   const std::string on_collapse = run.state.settings.tool.on_collapse.value_or("rescue");
   const bool may_rescue = on_collapse == "rescue" && pipeline::may_rescue(run.state.settings);
   pipeline::Expected expected = pipeline::expected_outputs(floats, judgement);
@@ -137,9 +139,7 @@ Status verify(pipeline::Run& run, pipeline::FloatModels& floats) {
   run.report.phases.push_back({"verify", watch.seconds(), false});
   run.is_poor = pipeline::is_poor(judgement, run.report);
   if (may_rescue && pipeline::may_gain(judgement, run.report, run.state.settings, run.loaded.graph)) {
-    const bool is_same_data = judgement.data == run.source.samples.get();
-    QQ_TRY(const bool is_rescued,
-           pipeline::rescue(run, floats.original, is_same_data && expected.ok() ? &expected.value() : nullptr));
+    QQ_TRY(const bool is_rescued, pipeline::rescue(run, floats.original));
     if (is_rescued) {
       floats.calibrated = *run.state.calibrated;
       QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, expected, run.state.model, judgement, results));

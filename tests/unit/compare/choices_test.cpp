@@ -33,21 +33,28 @@ TEST(ChoicesTest, ASoftmaxOverTheLastAxisMakesThem) {
                       {"y = Softmax (x)", 11, false},
                       {"y = Softmax <axis = 2> (x)", 11, true},
                       {"y = Sigmoid (x)", 17, false},
-                      {"y = LogSoftmax (x)", 17, false}};
+                      {"y = LogSoftmax (x)", 17, false},
+                      {"a = Softmax (x) y = Identity (a)", 17, true},
+                      {"w = Reshape (x, wide) a = Softmax (w) y = Reshape (a, dims)", 17, true},
+                      {"w = Reshape (x, long) a = Softmax (w) y = Reshape (a, dims)", 17, false}};
   for (const Row& row : rows) {
-    test::PassBench bench(cat("g (float[1, 3, 4] x) => (float[1, 3, 4] y) { ", row.node, " }"), row.opset);
+    test::PassBench bench(cat("g (float[1, 3, 4] x) => (float[1, 3, 4] y) <int64[3] dims = {1, 3, 4}, "
+                              "int64[4] wide = {1, 1, 3, 4}, int64[2] long = {1, 12}> { ",
+                              row.node, " }"),
+                          row.opset);
     EXPECT_EQ(makes_choices(bench.model, bench.graph().outputs()[0]), row.expected) << row.node << row.opset;
   }
 }
 
 TEST(ChoicesTest, TheWorstOutputDecides) {
-  const auto output = [](std::optional<double> same_choices) {
+  const auto output = [](std::optional<Grade> grade) {
     OutputAgreement one{"y", 1, 50, 1, "", false};
-    one.same_choices = same_choices;
+    if (grade) one.task = TaskAgreement{"rows", 0.9, *grade, ""};
     return one;
   };
-  EXPECT_EQ(worst_agreement({output(std::nullopt)}).value().same_choices, 1);
-  EXPECT_EQ(worst_agreement({output(0.9), output(std::nullopt), output(0.7)}).value().same_choices, 0.7);
+  EXPECT_EQ(worst_agreement({output(std::nullopt)}).value().task, Grade::kGood);
+  EXPECT_EQ(worst_agreement({output(Grade::kFair), output(std::nullopt), output(Grade::kPoor)}).value().task,
+            Grade::kPoor);
 }
 
 TEST(PictureTest, HasFewChannelsAndTwoLongSides) {

@@ -48,7 +48,7 @@ class JudgeByMetricTest : public ::testing::Test {
   ir::Model float_model = test::model_of("g (float[2] x) => (float[2] y) { y = Relu (x) }");
   ir::Model other = test::model_of("g (float[2] x) => (float[2] y) { n = Neg (x) y = Relu (n) }");
   test::RandomSamples samples{float_model.graph, 20};
-  Judgement judgement{.data = &samples, .samples = 4, .collapse = 0, .required = {}};
+  Judgement judgement{.data = &samples, .numbers = compare::spread_samples(20, 4), .collapse = 0, .required = {}};
   QuantizeRequest request;
   QuantizeReport report;
 };

@@ -142,22 +142,41 @@ TEST(VerdictAdviceTest, DataComesFirstThenTrainingThenAnalysis) {
   EXPECT_EQ(run.next(), "calibrate with real samples: --calib DIR");
 }
 
-TEST(VerdictAdviceTest, ChoicesCountWhereAnOutputMakesThem) {
+TEST(VerdictAdviceTest, TheTaskOfAnOutputCountsInPlaceOfItsCosines) {
   AdvisedRun run;
-  run.outputs({{0.9, 0.82}});
-  run.report.outputs[0].same_choices = 1;
+  run.outputs({{0.92, 0.82}});
+  const auto has_task = [&](Grade grade, const char* text) {
+    run.report.outputs[0].task = TaskAgreement{"rows", 0.5, grade, text};
+  };
+  has_task(Grade::kGood, "the same class in 100 %");
   EXPECT_EQ(run.verdict().grade, Grade::kGood);
-  EXPECT_EQ(run.verdict().why, "the same class in 100 % of the rows");
-  run.report.outputs[0].same_choices = 0.99;
-  EXPECT_EQ(run.verdict().grade, Grade::kFair);
-  EXPECT_EQ(run.verdict().why, "the same class in 99 % of the rows, below 99.8 %");
+  EXPECT_EQ(run.verdict().why, "the same class in 100 %");
+  run.settings.tool.min_cosine = 0.9;
+  EXPECT_EQ(run.verdict().why, "worst cosine 0.8200, below 0.9000") << "asked for by the user";
+  run.settings.tool.min_cosine.reset();
   run.outputs({{1, 1}});
-  run.report.outputs[0].same_choices = 0.9712;
+  has_task(Grade::kPoor, "the same class in 97.12 %, below 98 %");
   EXPECT_EQ(run.verdict().grade, Grade::kPoor);
-  EXPECT_EQ(run.verdict().why, "the same class in 97.12 % of the rows, below 98 %");
-  run.outputs({{0.9, 0.82}, {0.97, 0.96}});
-  run.report.outputs[0].same_choices = 1;
+  EXPECT_EQ(run.verdict().why, "the same class in 97.12 %, below 98 %");
+  run.outputs({{0.92, 0.82}, {0.97, 0.96}});
+  has_task(Grade::kGood, "the same class in 100 %");
   EXPECT_EQ(run.verdict().why, "mean cosine 0.9700, below 0.9900") << "of the other output";
+  run.outputs({{0.89, 0.82}});
+  has_task(Grade::kGood, "the same class in 100 %");
+  EXPECT_EQ(run.verdict().why, "mean cosine 0.8900, below 0.9000") << "too far for any task";
+}
+
+TEST(VerdictAdviceTest, StatesCountByWhatFollowsFromThem) {
+  AdvisedRun run;
+  run.outputs({{0.999, 0.99}, {0.7, 0.5}});
+  run.report.outputs[0].fed_back = Agreement{0.995, 20};
+  EXPECT_EQ(run.verdict().grade, Grade::kGood);
+  EXPECT_EQ(run.verdict().why, "mean cosine 0.9990, worst 0.9900");
+  run.report.outputs[0].fed_back->cosine = 0.97;
+  EXPECT_EQ(run.verdict().grade, Grade::kFair);
+  run.report.outputs[0].fed_back->cosine = 0.4;
+  EXPECT_EQ(run.verdict().grade, Grade::kPoor);
+  EXPECT_EQ(run.verdict().why, "with states fed back over 20 frames, cosine 0.4000, below 0.9500");
 }
 
 TEST(VerdictAdviceTest, TheWorstOutputCounts) {
