@@ -157,6 +157,61 @@ TEST(PixelTaskTest, OverlapsCountClassByClass) {
   EXPECT_NE(flat.name(), "pixels");
 }
 
+/// Outputs whose dimensions differ between samples.
+TaskPtr task_of(const std::vector<ir::Shape>& dims, const std::vector<Values>& values) {
+  return find_task({false, 0, dims, values});
+}
+
+Values filled(size_t count, double value) { return Values(count, value); }
+
+TEST(TaskTest, SamplesOfOtherSizesAreCounted) {
+  Values small = filled(32 * 64, 0.01), large = filled(64 * 64, 0.01);
+  std::fill_n(small.begin(), 512, 0.99);
+  std::fill_n(large.begin(), 512, 0.99);
+  const TaskPtr mask = task_of({{1, 1, 32, 64}, {1, 1, 64, 64}}, {small, large});
+  ASSERT_NE(mask, nullptr);
+  TaskSums sums(mask->sum_count(), 0);
+  mask->add({1, 1, 32, 64}, small, small, sums);
+  mask->add({1, 1, 64, 64}, large, filled(64 * 64, 0.01), sums);
+  EXPECT_EQ(mask->agreement(sums)->value, 0.5) << "512 of 1024 pixels are found";
+  EXPECT_EQ(task_of({{1, 20}, {1, 30}}, {filled(20, 0), filled(30, 0)}), nullptr) << "classes of two numbers";
+  EXPECT_EQ(task_of({{1, 90, 12}, {1, 90, 13}}, {filled(90 * 12, 0), filled(90 * 13, 0)}), nullptr);
+}
+
+TEST(TaskTest, OutputsWithoutOneKeepTheirCosines) {
+  EXPECT_EQ(task_of({}, {}), nullptr) << "no samples";
+  EXPECT_EQ(task_of({{}}, {{1.0}}), nullptr) << "a scalar";
+  EXPECT_EQ(task_of({{1, 3, 64, 64}}, {filled(3 * 64 * 64, 0.5)}), nullptr) << "a picture without a range";
+  EXPECT_EQ(task_of({{1, 64, 8, 8}}, {filled(64 * 64, 0.1)}), nullptr) << "features";
+  EXPECT_EQ(task_of({{0, 20}}, {{}}), nullptr) << "no values";
+  const Outputs dense({1, 300, 6}, 2, [](size_t, size_t i) { return i % 2 == 0 ? 0.9 : 0.6; });
+  EXPECT_EQ(dense.name(), "") << "scores that are large everywhere are no boxes";
+}
+
+TEST(TaskTest, ValuesThatAreNoNumbersAreNotRight) {
+  const double nan = std::nan("");
+  const Outputs mask({1, 1, 64, 64}, 1, [](size_t, size_t i) { return i % 64 < 20 ? 0.98 : 0.01; });
+  EXPECT_EQ(mask.agreement([&](double, size_t) { return nan; })->value, 0);
+  EXPECT_EQ(detector(true).agreement([&](double, size_t) { return nan; })->grade, Grade::kPoor);
+  const auto classes = classifier().agreement([&](double, size_t) { return nan; });
+  EXPECT_EQ(classes->grade, Grade::kPoor) << classes->text;
+  const Outputs picture({1, 3, 64, 64}, 1, [&](size_t, size_t i) { return i == 7 ? nan : static_cast<double>(i % 9); });
+  EXPECT_EQ(picture.name(), "picture") << "places that are not finite are left out";
+}
+
+TEST(TaskTest, GradesFollowTheLimits) {
+  const TaskLimits limits{0.95, 0.85};
+  EXPECT_EQ(grade_of(0.95, limits), Grade::kGood);
+  EXPECT_EQ(grade_of(0.949, limits), Grade::kFair);
+  EXPECT_EQ(grade_of(0.85, limits), Grade::kFair);
+  EXPECT_EQ(grade_of(0.849, limits), Grade::kPoor);
+  EXPECT_EQ(grade_of(std::nan(""), limits), Grade::kPoor);
+  EXPECT_EQ(missed_limit(0.9, limits), 0.95);
+  EXPECT_EQ(missed_limit(0.8, limits), 0.85);
+  EXPECT_EQ(share_agreement("mask", "overlap", 0.849, limits).text, "overlap 84.9 %, below 85 %");
+  EXPECT_EQ(share_agreement("mask", "overlap", 0.97, limits).text, "overlap 97 %");
+}
+
 TEST(SampleRolesTest, AreDrawnApartWhereThereAreEnough) {
   const SampleRoles roles = sample_roles(128, 32);
   EXPECT_EQ(roles.chosen.size(), kMostChosen);

@@ -61,6 +61,37 @@ TEST(ModelTypeTest, ActivationsOf16BitsAreA16W8) {
   expect_adds_up(report);
 }
 
+/// A chain of which the last node has 16 bits, with a Resize that has as many as its scale `s` or `t` says.
+TargetReport assessed_mixed(const char* scale_of_resize) {
+  const auto pair = [](const char* to, const char* from, const std::string& scale) {
+    const std::string zero = scale == "s" ? "z" : "v";
+    return cat(" ", to, "q = QuantizeLinear (", from, ", ", scale, ", ", zero, ") ", to, " = DequantizeLinear (", to,
+               "q, ", scale, ", ", zero, ")");
+  };
+  const std::string own = scale_of_resize;
+  return test::assessed(
+      test::target_model(
+          cat("g (float[1, 4, 8, 8] x) => (float[1, 4, 16, 16] y) <float s = {0.3}, int8 z = {0}, "
+              "float t = {0.001}, int16 v = {0}, float[4] scales = {1, 1, 2, 2}> {",
+              pair("a", "x", own),
+              " r = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\"> "
+              "(a, , scales)",
+              pair("b", "r", own), " c = MaxPool <kernel_shape = [1, 1]> (b)", pair("y", "c", "t"), " }"),
+          {}, 21),
+      "x2");
+}
+
+TEST(ModelTypeTest, OperatorsAreLookedUpByTheirOwnWidth) {
+  const TargetReport narrow = assessed_mixed("s"), wide = assessed_mixed("t");
+  for (const TargetReport* report : {&narrow, &wide}) {
+    EXPECT_EQ(report->model_type, "a16w8");
+    expect_adds_up(*report);
+  }
+  EXPECT_EQ(node_of(narrow, "Resize").verdict, NodeVerdict::kRuns) << "the table marks it for a8w8";
+  EXPECT_EQ(node_of(wide, "Resize").verdict, NodeVerdict::kFallsBack);
+  EXPECT_EQ(node_of(narrow, "MaxPool").verdict, NodeVerdict::kRuns);
+}
+
 TEST(ModelTypeTest, OneWithoutRowIsUnknown) {
   const ir::Model model = test::target_model(
       "g (float[4] x) => (float[4] y) { y = com.amd.quark.BFPQuantizeDequantize (x) }", {"com.amd.quark"});
