@@ -72,8 +72,10 @@ class ClassTask final : public Task {
   std::optional<TaskAgreement> agreement(const TaskSums& sums) const override {
     if (sums[0] < kLeastSamples) return {};
     const double loss = sums[1] / sums[0], kept = 1 - loss;
+    const double points = std::round(1000 * loss) / 10;
     TaskAgreement agreement{"classes", kept, grade_of(kept, kClassLimits),
-                            cat("expected top-1 ", std::round(1000 * loss) / 10, " points below the float model")};
+                            points > 0 ? cat("expected top-1 ", points, " points below the float model")
+                                       : "expected top-1 as high as with the float model"};
     if (agreement.grade != Grade::kGood)
       agreement.text += cat(", more than ", std::round(100 * (1 - missed_limit(kept, kClassLimits))));
     return agreement;

@@ -53,8 +53,9 @@ def converted(folder, model, *passes, name="converted.onnx"):
 
 
 def quantized(folder, model, preset, calib, *more):
+    """In the formats of the preset alone, without a rescue."""
     path = os.path.join(folder, f"{preset.lower()}.onnx")
-    quarkq("quantize", model, "--config", preset, "--calib", calib, "-o", path, "--quiet", *more)
+    quarkq("quantize", model, "--config", preset, "--calib", calib, "-o", path, "--quiet", "--on-collapse", "warn", *more)
     return path
 
 

@@ -183,17 +183,19 @@ def samples_of_another_folder_are_judged_on_request():
 
 
 @test()
-def samples_are_spread_over_the_folder():
-    """8 of 20 are numbers 0, 2, 5, 7, 10, 12, 15, 17."""
+def samples_are_drawn_from_the_folder():
+    """--verify 8 takes 8 of 20, always the same, without a rhythm. A sample that is far away shows whether it is among them."""
     with temp_folder() as folder:
-        calib = save_samples(os.path.join(folder, "calib"))
-        for number, seen in ((12, True), (13, False)):
+        calib, drawn = save_samples(os.path.join(folder, "calib")), set()
+        for number in range(20):
             other = far_sample(os.path.join(folder, f"eval{number}"), 20, number)
-            _, report = conv_with(folder, calib, "--eval", other)
+            _, report = conv_with(folder, calib, "--eval", other, "--verify", "8")
             expect_equal(report["compared"]["samples"], 8, "samples")
-            expect_equal(report["outputs"][0]["worst_sample"] == f"{number:04d}", seen, f"sample {number} was judged")
-        _, report = conv_with(folder, calib, "--eval", other, "--set", "quarkq.verify_samples=20")
-        expect_equal((report["compared"]["samples"], report["outputs"][0]["worst_sample"]), (20, "0013"), "all samples")
+            drawn |= {number} if report["outputs"][0]["worst_sample"] == f"{number:04d}" else set()
+            _, whole = conv_with(folder, calib, "--eval", other)
+            expect_equal((whole["compared"]["samples"], whole["outputs"][0]["worst_sample"]), (20, f"{number:04d}"), "all samples")
+        expect_equal(len(drawn), 8, f"drawn are {drawn}")
+        expect(len({number % 2 for number in drawn}) == 2, f"all even or all odd: {drawn}")
 
 
 @test()

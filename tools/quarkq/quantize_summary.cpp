@@ -31,8 +31,12 @@ void print_agreement(const QuantizeReport& report) {
                output.near_zero ? "all almost zero, not judged" : output.worst_sample});
     if (const auto& minor = output.minor)
       table.add({"  small channels", cosine_text(minor->cosine), "", fixed(minor->sqnr_db, 1), ""});
+    if (const auto& stream = output.fed_back)
+      table.add({"  20 frames fed back", cosine_text(stream->cosine), "", fixed(stream->sqnr_db, 1), ""});
   }
   table.print_fitting();
+  for (const OutputAgreement& output : report.outputs)
+    if (output.task) print_line(cat(output.name, ": ", grade_name(output.task->grade), ", ", output.task->text));
 }
 
 void print_noisiest(const QuantizeReport& report) {

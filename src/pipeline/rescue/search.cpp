@@ -322,14 +322,6 @@ class Rescuer {
     return Status();
   }
 
-  /// Nothing helps on the samples that are worst: what is good on the others.
-  Status take_first(const Steps& steps, size_t count) {
-    const Remedies remedies = with_spared(steps.first(count));
-    QQ_TRY(const Agreement found, outputs_with(remedies));
-    accept(remedies, found);
-    return Status();
-  }
-
   /// Nodes in the order of their noise; those with a limit by what they remove for their multiply-accumulates.
   Status spare_nodes(const Spared& way, const Remedies& common) {
     spared_ = way;
@@ -346,21 +338,22 @@ class Rescuer {
     const Steps steps = affordable(by_gain(ranked_));
     if (steps.size() == 0) return try_noisiest(ranked_);
     QQ_TRY(const bool is_settled, try_first(steps, steps.size()));
-    return is_settled ? thin_out(steps, 0, steps.size()) : try_noisiest(ranked_);
+    return is_settled ? keep_good(steps) : try_noisiest(ranked_);
   }
 
-  /// Twice as many nodes each time, until the outputs are good. As few of them as keep them so.
+  /// All nodes. As few of them as keep the outputs good, or, where all are not good, as keep nearly what all gain.
   Status spare_many() {
     const Steps steps = affordable(ranked_);
-    size_t enough = 0, too_few = 0, nearly = 0;
-    for (size_t count = 1; enough == 0 && too_few < steps.size(); count *= 2) {
-      count = std::min(count, steps.size());
-      QQ_TRY(const bool is_settled, try_first(steps, count));
-      if (is_good(last_trial_->outputs) && nearly == 0) nearly = count;
-      (is_settled ? enough : too_few) = count;
-    }
-    if (enough == 0) return nearly > 0 ? take_first(steps, nearly) : Status();
-    return thin_out(steps, too_few, enough);
+    if (steps.size() == 0) return Status();
+    QQ_TRY(const bool is_settled, try_first(steps, steps.size()));
+    const Agreement all = last_trial_->outputs;
+    if (is_settled) return keep_good(steps);
+    if (is_good(all)) return thin_out(steps, [&](const Agreement& outputs) { return is_good(outputs); });
+    if (best_trial_ != last_trial_) return Status();  // not better than before
+    constexpr double kNearly = 1.25;
+    return thin_out(steps, [&](const Agreement& outputs) {
+      return outputs.task <= all.task && noise_of(outputs) <= kNearly * noise_of(all);
+    });
   }
 
   /// Accepts so many nodes if they are better than what was accepted. Returns whether they are good on all samples.
@@ -372,17 +365,21 @@ class Rescuer {
     return is_settled;
   }
 
-  /// Accepts the fewest nodes that stay good, within an eighth. REQUIRES: `enough` are good, `too_few` are not.
-  Status thin_out(const Steps& steps, size_t too_few, size_t enough) {
+  /// Accepts the fewest nodes for which `holds` is true, within an eighth. REQUIRES: it is true for all.
+  Status thin_out(const Steps& steps, const std::function<Result<bool>(const Agreement& outputs)>& holds) {
+    size_t too_few = 0, enough = steps.size();
     while (enough > too_few + std::max<size_t>(1, enough / 8)) {
       const size_t count = too_few + (enough - too_few) / 2;
       const Remedies remedies = with_spared(steps.first(count));
       QQ_TRY(const Agreement found, outputs_with(remedies));
-      QQ_TRY(const bool is_settled, is_good_throughout(found));
-      if (is_settled) accept(remedies, found);
-      (is_settled ? enough : too_few) = count;
+      QQ_TRY(const bool is_enough_of_them, holds(found));
+      if (is_enough_of_them) accept(remedies, found);
+      (is_enough_of_them ? enough : too_few) = count;
     }
     return Status();
+  }
+  Status keep_good(const Steps& steps) {
+    return thin_out(steps, [&](const Agreement& outputs) { return is_good_throughout(outputs); });
   }
 
   /// The last trial.

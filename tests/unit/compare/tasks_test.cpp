@@ -78,6 +78,8 @@ TEST(ClassTaskTest, AClassThatIsAsLikelyCostsNothing) {
   const auto found = twins.agreement([](double value, size_t i) { return i % 2 == 0 ? value + 1 : value; });
   ASSERT_TRUE(found);
   EXPECT_EQ(found->grade, Grade::kGood) << found->text;
+  const auto same = twins.agreement([](double value, size_t) { return value; });
+  EXPECT_EQ(same->text, "expected top-1 as high as with the float model");
 }
 
 TEST(ClassTaskTest, NeedsSamplesAndLogitsThatStandOut) {

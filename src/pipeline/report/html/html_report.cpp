@@ -32,6 +32,19 @@ std::string verdict(const Json& run) {
                      escaped(": " + text_of(found, "why") + ". Next: " + text_of(found, "next")));
 }
 
+/// The figure of the task of an output; empty in reports without.
+std::string task_tile(const Json& output) {
+  if (!output.contains("task") || !output.at("task").is_object()) return "";
+  const Json& task = output.at("task");
+  const std::string grade = text_of(task, "grade"), kind = text_of(task, "task");
+  const double value = task.at("value").is_number() ? task.at("value").get<double>() : 0;
+  return tile(kind + " of " + text_of(output, "name"),
+              kind == "picture" ? short_number(value) + " dB" : short_number(100 * value) + " %",
+              grade == "poor"   ? "bad"
+              : grade == "good" ? "good"
+                                : "");
+}
+
 std::string header(const Json& run) {
   const double before = run.at("bytes").at("input").get<double>(), after = run.at("bytes").at("output").get<double>();
   std::string tiles = tile("settings", text_of(run, "preset").empty() ? "a file" : text_of(run, "preset"));
@@ -42,6 +55,7 @@ std::string header(const Json& run) {
                   found < 0.9     ? "bad"
                   : found >= 0.99 ? "good"
                                   : "");
+    tiles += task_tile(output);
   }
   tiles += tile("size", bytes_text(before) + " to " + bytes_text(after));
   tiles += tile("quantized nodes",
