@@ -156,7 +156,7 @@ def operators_on_integers(case):
     _, preset, model = case
     with temp_folder() as folder:
         # No activations of 16 bits, which have no operators on integers.
-        for name, path, feed in sources(folder, preset, model, "--on-collapse", "warn"):
+        for name, path, feed in sources(folder, preset, model):
             out, report = converted(folder, path, "convert-opset-version:version=20", "qdq-to-qoperator")
             ops, done = operators(out), report["passes"][-1]
             if name != "toy":  # one of its layers goes on in float, into a PRelu
