@@ -196,6 +196,12 @@ struct Settings {
     if (format == "float_nodes" && allows_float()) return true;
     return !tool.rescue || std::find(tool.rescue->begin(), tool.rescue->end(), format) != tool.rescue->end();
   }
+  /// Returns whether a rescue tries `format` before `other`: quarkq.rescue lists them in their order.
+  bool rescues_first_with(const std::string& format, const std::string& other) const {
+    if (!may_rescue_with(format) || !tool.rescue) return may_rescue_with(format);
+    const std::vector<std::string>& order = *tool.rescue;
+    return std::find(order.begin(), order.end(), format) < std::find(order.begin(), order.end(), other);
+  }
   /// Returns whether mixed precision or fine-tuning works on the plan.
   bool tunes() const { return inserts_qdq() && (algorithms.include_auto_mp || algorithms.include_fast_ft); }
   // Rewrites for a target's compiler (the block "legalize").

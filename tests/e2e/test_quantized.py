@@ -226,6 +226,7 @@ def default_output_name(case):
         model = os.path.join(folder, "net.v1.onnx")
         shutil.copyfile(shared_model("resnet8_cifar10"), model)
         quarkq("quantize", "--config", preset, "--target", "none", "--calib", shared("golden", "inputs", "resnet8_cifar10", "calib"), model)
-        expect_equal(sorted(os.listdir(folder)), ["net.v1.onnx", "net.v1_quantized.onnx"], "files beside the model")
+        written = {name for name in os.listdir(folder) if not name.endswith(".rescued.yaml")}
+        expect_equal(written, {"net.v1.onnx", "net.v1_quantized.onnx"}, "files beside the model")
         expect_same_file(model, shared_model("resnet8_cifar10"), "the input model")
         expect_same_file(os.path.join(folder, "net.v1_quantized.onnx"), quantized("resnet8_cifar10", preset), "with and without -o")

@@ -226,7 +226,7 @@ def weights_of_the_npu_have_the_best_power_of_two(kind):
         samples = os.path.join(folder, "samples")
         random_samples(samples, shape)
         off = [f"{name}=false" for name in ("AdjustShiftCut", "AdjustShiftBias", "AdjustShiftRead", "AdjustShiftWrite")]
-        model = quantized(folder, source, samples, "XINT8", "include_cle=false", *off)
+        model = quantized(folder, source, samples, "XINT8", "include_cle=false", "quarkq.rounding=nearest", *off)
         codes, scale, zero, _ = stored(model)["w"]
         expect(not np.any(zero), f"zero point {zero}")
         expect_equal(np.log2(float(scale)) % 1, 0.0, "fraction of log2(scale)")

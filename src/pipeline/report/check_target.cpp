@@ -97,6 +97,21 @@ std::string placed_text(const Deployability& deployable) {
 
 }  // namespace
 
+namespace {
+
+/// "no source states whether x2 takes: a weight with a scale per channel"; empty if sources state all.
+std::string undocumented(const TargetReport& report) {
+  std::string found;
+  for (const TargetFinding& finding : report.findings) {
+    const config::RuleInfo* rule = config::find_rule(finding.reason.rule);
+    if (finding.reason.effect == TargetEffect::kUnknown && rule != nullptr)
+      found += cat(found.empty() ? "" : ", ", rule->summary);
+  }
+  return found.empty() ? found : cat("no source states whether ", report.target, " takes ", found);
+}
+
+}  // namespace
+
 Deployability deployability(const TargetReport& report) {
   using Holds = Deployability::Holds;
   const TargetCounts& counts = report.counts;
@@ -116,6 +131,8 @@ Deployability deployability(const TargetReport& report) {
   } else if (!counts.is_whole()) {
     found.holds = Holds::kInParts;
     found.why = cat(placed_text(found), "; the rest runs on the CPU");
+  } else {
+    found.why = undocumented(report);
   }
   return found;
 }
@@ -123,7 +140,7 @@ Deployability deployability(const TargetReport& report) {
 std::string text(const Deployability& deployable) {
   const std::string start = cat("deployable on ", deployable.target, ": ", name(deployable.holds), ", ");
   if (deployable.holds != Deployability::Holds::kYes) return start + deployable.why;
-  return start + placed_text(deployable);
+  return start + placed_text(deployable) + (deployable.why.empty() ? "" : "; " + deployable.why);
 }
 
 // The report of check_target() as JSON. Keys and their order are part of the contract.

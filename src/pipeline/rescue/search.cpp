@@ -102,22 +102,45 @@ class Rescuer {
     const Agreement reached = start ? start->report.after : in_.before;
     const WeightRemedy weights = rounded ? rounded->remedies.weights : unproven_weights();
     const bool was_enough = is_enough(reached, in_.state.settings);
-    const bool is_done = was_enough && reached.task == Grade::kGood;
-    if (!is_done) QQ_RETURN_IF_ERROR(try_channel_scales({}));
-    const Remedies common = best_;
-    const std::vector<Spared> ways = is_done ? cheap_ways(reached) : ways_to_spare(weights);
-    for (const Spared& way : ways) {
-      if (&way != ways.data() && is_enough(after_, in_.state.settings)) break;
-      QQ_RETURN_IF_ERROR(spare_nodes(way, common));
+    if (was_enough && reached.task == Grade::kGood) {
+      QQ_RETURN_IF_ERROR(spare_first_enough(cheap_ways(reached), {}));
+      QQ_RETURN_IF_ERROR(add_weights(weights));
+    } else {
+      QQ_RETURN_IF_ERROR(change_formats(weights));
     }
-    if (!ways.empty()) QQ_RETURN_IF_ERROR(add_weights(weights));
-    if (!is_done) QQ_RETURN_IF_ERROR(try_channel_scales(weights));
     const bool is_kept = is_better(after_, reached) && (!was_enough || is_placed_alike());
     if (!is_kept && start) return start;
     return is_kept ? rescued() : std::optional<Rescued>();
   }
 
  private:
+  /// Few nodes in 16 bits, scales per channel, more nodes in 16 bits, float nodes: each only if the ones before are not
+  /// enough. Scales per channel come first unless quarkq.rescue lists them after 16 bits.
+  Status change_formats(const WeightRemedy& weights) {
+    const config::Settings& settings = in_.state.settings;
+    const bool channels_first = settings.rescues_first_with("channel_scales", "16_bits");
+    if (channels_first) QQ_RETURN_IF_ERROR(try_channel_scales({}));
+    Remedies common = best_;
+    QQ_RETURN_IF_ERROR(spare_first_enough(few_ways(weights), common));
+    if (!channels_first && !is_good(after_) && may_add_channel_scales()) {
+      Remedies with_channels = common;
+      with_channels.channel_scales = true;
+      QQ_RETURN_IF_ERROR(spare_first_enough(few_ways(weights), with_channels));
+      if (best_.channel_scales) common = with_channels;
+    }
+    if (!is_enough(after_, settings)) QQ_RETURN_IF_ERROR(spare_first_enough(costly_ways(weights), common));
+    QQ_RETURN_IF_ERROR(add_weights(weights));
+    return try_channel_scales(weights);
+  }
+
+  Status spare_first_enough(const std::vector<Spared>& ways, const Remedies& common) {
+    for (const Spared& way : ways) {
+      if (&way != ways.data() && is_enough(after_, in_.state.settings)) break;
+      QQ_RETURN_IF_ERROR(spare_nodes(way, common));
+    }
+    return Status();
+  }
+
   /// What formats are compared with: other weights, or the float model with its remedies.
   Result<std::optional<Rescued>> start_of_formats(const std::optional<Rescued>& rounded) {
     after_ = in_.before;
@@ -148,24 +171,31 @@ class Rescuer {
     return {{.in_float = false, .mac_share = few_wide_macs(), .weights = {}}};
   }
 
-  /// Few nodes in 16 bits, then all that it takes, then float nodes. Each with weights as the settings say and, if
-  /// `weights` is another way, with that.
-  std::vector<Spared> ways_to_spare(const WeightRemedy& weights) const {
+  /// Nodes with a limit on their multiply-accumulates: with weights as the settings specify and, if `weights` is
+  /// another way, with that.
+  static std::vector<Spared> both_ways(bool in_float, double mac_share, const WeightRemedy& weights) {
+    std::vector<Spared> ways = {{in_float, mac_share, {}}};
+    if (!weights.empty()) ways.push_back({in_float, mac_share, weights});
+    return ways;
+  }
+
+  std::vector<Spared> few_ways(const WeightRemedy& weights) const {
+    return takes_wide_nodes() ? both_ways(false, few_wide_macs(), weights) : std::vector<Spared>();
+  }
+
+  /// As many nodes in 16 bits as it takes, then float nodes.
+  std::vector<Spared> costly_ways(const WeightRemedy& weights) const {
     const config::Settings& settings = in_.state.settings;
     const std::optional<double>& asked = settings.tool.max_wide;
     std::vector<Spared> ways;
-    const auto add = [&](bool in_float, double mac_share) {
-      if (weights.empty() || mac_share < 1) ways.push_back({in_float, mac_share, {}});
-      if (!weights.empty()) ways.push_back({in_float, mac_share, weights});
-    };
-    if (takes_wide_nodes()) {
-      add(false, few_wide_macs());
-      if (asked.value_or(1) > kFewWideMacs) add(false, asked.value_or(1));
+    if (takes_wide_nodes() && asked.value_or(1) > kFewWideMacs) {
+      ways = both_ways(false, asked.value_or(1), weights);
+      if (asked.value_or(1) >= 1 && ways.size() > 1) ways.erase(ways.begin());
     }
     // Without multiply-accumulates nothing limits float nodes, up to a model that is not quantized at all.
     const bool has_limit = ir::macs_of(graph_) > 0;
     if (has_limit && settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers)
-      add(true, asked.value_or(kMostFloatMacs));
+      std::ranges::copy(both_ways(true, asked.value_or(kMostFloatMacs), weights), std::back_inserter(ways));
     return ways;
   }
 
@@ -236,12 +266,15 @@ class Rescuer {
     return worst.cosine >= kGoodOnWorst;
   }
 
+  bool may_add_channel_scales() const {
+    const config::Settings& settings = in_.state.settings;
+    const bool is_written = in_.state.model.opset() >= kOpsetOfAxes || writes_contrib_pairs(settings);
+    return takes_channel_scales(settings) && !settings.formats.per_channel && is_written;
+  }
+
   /// The best formats with a scale for each channel of the weights, which get `weights` as well.
   Status try_channel_scales(const WeightRemedy& weights) {
-    const bool is_written = in_.state.model.opset() >= kOpsetOfAxes || writes_contrib_pairs(in_.state.settings);
-    if (!takes_channel_scales(in_.state.settings) || in_.state.settings.formats.per_channel || !is_written)
-      return Status();
-    if (best_.channel_scales || is_good(after_)) return Status();
+    if (!may_add_channel_scales() || best_.channel_scales || is_good(after_)) return Status();
     Remedies remedies = best_;
     remedies.channel_scales = true;
     if (!weights.empty()) remedies.weights = weights;
