@@ -38,7 +38,7 @@ std::string target_verdict(const TargetReport& report) {
 namespace {
 
 void print_reason(const TargetReason& reason) {
-  say("    %s [%c, %s]\n", reason.text.c_str(), reason.grade, reason.source.c_str());
+  say("    %s [%s, %s]\n", reason.text.c_str(), grade_name(reason.grade).c_str(), reason.source.c_str());
   if (!reason.remedy_text.empty()) say("    %s (%s)\n", reason.remedy_text.c_str(), reason.remedy.c_str());
 }
 
@@ -95,7 +95,7 @@ namespace {
 using Row = config::TextRow;
 
 Row with_evidence(Row row, const config::Evidence& evidence) {
-  row.emplace_back("grade", std::string(1, evidence.grade));
+  row.emplace_back("grade", grade_name(evidence.grade));
   row.emplace_back("source", evidence.source);
   row.emplace_back("note", evidence.note);
   return row;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "config/print.h"
 #include "quarkq/check.h"
+#include "quarkq/ep_report.h"
 
 namespace quarkq::tool {
 
@@ -17,6 +18,10 @@ std::string target_verdict(const TargetReport& report);
 /// Prints the verdict in the first line, then findings, regions, and nodes that do not run, folded by operator and
 /// reason.
 void print_target_report(const TargetReport& report);
+
+/// Prints the reported placement next to the prediction, the agreement, and every difference with the row of the target
+/// that decided the prediction.
+void print_ep_report(const EpReport& report);
 
 /// The listings about targets of `check --target`. `name` is a built-in target or a target file.
 Result<std::vector<config::TextRow>> list_targets(const std::string& unused);

@@ -20,7 +20,8 @@ inline constexpr int64_t kTargetFormat = 1;  ///< Format number of the files tha
 
 /// Source of a fact.
 struct Evidence {
-  char grade = 'D';  ///< A vendor document, B vendor log, configuration or code, C third party, D derived from these
+  char grade = 'D';  ///< A vendor document, B vendor log, configuration or code, C third party, D derived from these,
+                     ///< kSeenGrade (quarkq/check.h) on the user's machine
   std::string source;
   std::string note;  ///< Statement of the source, or its condition; may be empty.
 };
@@ -124,6 +125,26 @@ Result<Target> load_target(const std::string& name);
 /// Parses a target. Messages refer to it as `source_name`. `extends` names built-in targets or files relative to the
 /// working directory.
 Result<Target> parse_target(const std::string& text, const std::string& source_name);
+
+/// The machine on which facts of grade kSeenGrade were seen.
+struct SeenMachine {
+  std::string device, driver, compiler, model;
+};
+
+/// Facts that a machine showed, to be written as a target file. Rules replace all rules of the same id.
+struct LearnedFacts {
+  std::string target;  ///< The target that they correct: a name or a file.
+  SeenMachine seen;
+  std::vector<TypeRow> types;
+  std::map<std::pair<std::string, std::string>, OperatorRow> operators;  ///< (operator, column)
+  std::vector<RuleRow> rules;
+
+  bool empty() const { return types.empty() && operators.empty() && rules.empty(); }
+};
+
+/// Returns the text of a target file at `path` that extends `facts.target`. If that target is itself a file of learned
+/// facts, the new file takes over its rows and extends what it extends, so that chains do not grow.
+Result<std::string> learned_file(const LearnedFacts& facts, const std::string& path);
 
 struct RemedyInfo {
   const char* id;

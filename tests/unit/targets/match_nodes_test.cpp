@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Entries of a compiler's report and nodes of a model.
+#include <gtest/gtest.h>
+
+#include "support/reported_models.h"
+
+namespace quarkq::targets {
+namespace {
+
+constexpr const char kChain[] =
+    "g (float[4] x) => (float[4] e) { a = Relu(x) b = Abs(a) c = Relu(b) d = Abs(c) e = Relu(d) }";
+
+std::vector<ReportedNode> entries_of(const ir::Model& model) { return test::reported_of(model).nodes; }
+
+/// Returns the outputs of the matched nodes, "-" for entries without one.
+std::string matched(const ir::Model& model, const std::vector<ReportedNode>& entries) {
+  const QuantizedView view = view_of(model).value();
+  std::string text;
+  for (const ir::NodeId id : match_nodes(view, entries).node_of)
+    text += cat(text.empty() ? "" : " ", id.valid() ? view.graph().value(view.node(id).output(0)).name : "-");
+  return text;
+}
+
+TEST(MatchNodesTest, MatchesByOutput) {
+  const ir::Model model = test::target_model(kChain);
+  EXPECT_EQ(matched(model, entries_of(model)), "a b c d e");
+}
+
+TEST(MatchNodesTest, MatchesNamesWithSuffixes) {
+  const ir::Model model = test::target_model(kChain);
+  std::vector<ReportedNode> entries = entries_of(model);
+  entries[1].outputs = {"b_token_17"};
+  entries[3].outputs = {"d_2"};
+  entries[1].inputs = entries[3].inputs = {};
+  EXPECT_EQ(matched(model, entries), "a b c d e");
+}
+
+TEST(MatchNodesTest, FollowsRenamedTensorsThroughTheGraph) {
+  const ir::Model model = test::target_model(kChain);
+  std::vector<ReportedNode> entries = entries_of(model);
+  for (size_t i = 1; i < 4; ++i) entries[i].outputs = {cat("new", i)};
+  for (size_t i = 2; i < 5; ++i) entries[i].inputs = {cat("new", i - 1)};
+  EXPECT_EQ(matched(model, entries), "a b c d e");
+}
+
+TEST(MatchNodesTest, FindsTheWriterOfAMatchedNodesInput) {
+  // Neither the input nor the output of entry 1 is known, but entry 2 reads it.
+  const ir::Model model = test::target_model(kChain);
+  std::vector<ReportedNode> entries = entries_of(model);
+  entries[1].inputs = {"cast"};
+  entries[1].outputs = entries[2].inputs = {"new"};
+  EXPECT_EQ(matched(model, entries), "a b c d e");
+}
+
+TEST(MatchNodesTest, LeavesNodesOfTheCompilerAlone) {
+  const ir::Model model = test::target_model(kChain);
+  std::vector<ReportedNode> entries = entries_of(model);
+  entries.insert(entries.begin(), {"Cast", "CPU", {"x"}, {"cast"}});
+  EXPECT_EQ(matched(model, entries), "- a b c d e");
+}
+
+TEST(MatchNodesTest, KeepsOtherOperatorsOfTheSameOutputApart) {
+  const ir::Model model = test::target_model(kChain);
+  std::vector<ReportedNode> entries = entries_of(model);
+  entries[2].op = "Clip";
+  EXPECT_EQ(matched(model, entries), "a b - d e");
+}
+
+TEST(MatchNodesTest, CopiesOfADequantizeLinearAreOneNode) {
+  test::QuantizedText text;
+  const std::string value = text.pair("x");
+  const ir::Model model = test::target_model(text.body(text.pair(text.op(cat("Add (", value, ", ", value, ")")))));
+  std::vector<ReportedNode> entries = entries_of(model);
+  ReportedNode copy = entries[1];
+  ASSERT_EQ(copy.op, "DequantizeLinear");
+  copy.outputs = {value + "/duplicated"};
+  entries.insert(entries.begin() + 2, copy);
+  EXPECT_EQ(matched(model, entries), "p0q p0 p0 v1 p2q p2");
+}
+
+TEST(MatchNodesTest, ReadersOfOneValueAreToldApartByTheirOtherInputs) {
+  const ir::Model model = test::target_model(
+      "g (float[4] x, float[4] s, float[4] t) => (float[4] p, float[4] q) { p = Mul(x, s) q = Mul(x, t) }");
+  std::vector<ReportedNode> entries = entries_of(model);
+  entries[0].outputs = {"first"};
+  entries[1].outputs = {"second"};
+  std::swap(entries[0], entries[1]);
+  EXPECT_EQ(matched(model, entries), "q p");
+}
+
+TEST(MatchNodesTest, BoundsTheWorkOnValuesWithManyReaders) {
+  constexpr size_t kReaders = 3000;
+  std::string nodes;
+  for (size_t i = 0; i < kReaders; ++i) nodes += cat("v", i, " = Relu(x) ");
+  const ir::Model model = test::target_model("g (float[4] x) => (float[4] v0) { " + nodes + "}");
+  std::vector<ReportedNode> entries = entries_of(model);
+  for (size_t i = 0; i < kReaders; ++i) entries[i].outputs = {cat("new", i)};
+  const QuantizedView view = view_of(model).value();
+  size_t found = 0;
+  for (const ir::NodeId id : match_nodes(view, entries).node_of) found += id.valid() ? 1 : 0;
+  EXPECT_GE(found, 64u);
+  EXPECT_LT(found, kReaders);
+}
+
+}  // namespace
+}  // namespace quarkq::targets
