@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from harness import expect, expect_equal, quarkq, run, temp_folder, test
+from harness import expect, expect_equal, quarkq, run, shared, temp_folder, test
 from reference import make_model, save_samples, weights
 from schema import misfits
 
@@ -218,6 +218,58 @@ def partition_files_and_logs():
         report = checked(path, "--ep-report", log, "--min-npu", "99%")
         expect_equal((report["has_nodes"], report["real"]["npu"], report["real"]["subgraphs_running"], report["agreement"]), (False, 398, 1, None), "log")
         expect_equal(run("check", path, "--ep-report", log, "--learn", os.path.join(folder, "m.yaml")).returncode, 2, "counts teach nothing")
+
+
+@test()
+def options_go_together():
+    with temp_folder() as folder:
+        path, model = quantized(folder)
+        file, out = saved(folder, report_of(model, edges_on_cpu(model))), os.path.join(folder, "out.json")
+        result = run("check", path, "--ep-report", file, f"--json={out}")
+        expect("agreement with the prediction" in result.stdout and os.path.getsize(out) > 0, result.stdout)
+        expect_equal(run("check", path, "--ep-report", file, "--require", "deployable").returncode, 0, "--require is about the prediction")
+        for option in ("--learn", "--device", "--driver", "--compiler"):
+            result = run("check", path, option, "x")
+            expect_equal(result.returncode, 2, option)
+            expect("need --ep-report" in result.stderr, result.stderr)
+        for option in ("--learn", "--report"):
+            expect_equal(run("check", path, "--ep-report", file, option, "-").returncode, 2, f"{option} -")
+            expect_equal(run("check", path, "--ep-report", file, option, file).returncode, 2, f"{option} never overwrites a report")
+        expect_equal(run("check", path, "--ep-report", file, "--target", "x3").returncode, 2, "unknown target")
+        expect_equal(run("check", path, "--ep-report", file, "--min-npu", "many").returncode, 2, "no share")
+
+
+@test()
+def damaged_reports_of_any_kind_are_data_errors():
+    """A byte changed or a value replaced: the report is read as it is, or refused; nothing else happens."""
+    with temp_folder() as folder:
+        path, model = quantized(folder)
+        text, rng, codes = json.dumps(report_of(model, edges_on_cpu(model))), np.random.default_rng(7), {}
+        values = ["null", "-1", "1e999", "[]", "{}", '"x"', "[[[[", "99999999999999999999", ""]
+        for _ in range(60):
+            at = int(rng.integers(len(text)))
+            size = int(rng.integers(1, 9))
+            result = run("check", path, "--ep-report", saved(folder, text[:at] + values[int(rng.integers(len(values)))] + text[at + size:]), "--json")
+            codes[result.returncode] = codes.get(result.returncode, 0) + 1
+            expect(result.returncode in (0, 4), f"exit code {result.returncode} at {at}: {result.stderr}")
+            expect(result.returncode == 0 or result.stderr.startswith("quarkq: error: " + folder), result.stderr)
+        return ", ".join(f"exit code {code}: {count}" for code, count in sorted(codes.items()))
+
+
+@test(cases=["resnet8_cifar10", "mobilenetv1_025_vww_96", "vit_digits", "nanodet_m_416", "lstr_360x640", "gtcrn_stream"])
+def names_of_shared_networks_are_found_through_the_graph(name):
+    """Every tensor but the graph's inputs, outputs and weights has a name that only the compiler knows."""
+    path = os.path.join(shared("models"), name + ".onnx")
+    model = onnx.load(path)
+    kept = {value.name for value in [*model.graph.input, *model.graph.output, *model.graph.initializer]}
+    report = report_of(model, lambda node: "VAIML")
+    for entry in report["nodeStat"]:
+        for key in ("input", "output"):
+            entry[key] = [tensor if tensor in kept or tensor == "VAIP_NOT_EXISTS" else "vaip:" + tensor for tensor in entry[key]]
+    with temp_folder() as folder:
+        found = json.loads(quarkq("check", path, "--target", "vaiml-bf16", "--ep-report", saved(folder, report), "--json").stdout)
+    expect(found["unmatched"] <= len(report["nodeStat"]) // 20, f"{found['unmatched']} of {len(report['nodeStat'])} entries have no node")
+    return f"{len(report['nodeStat'])} entries, {found['unmatched']} without a node, {found['absent']} of {len(found['nodes'])} operators absent"
 
 
 def chain(length):

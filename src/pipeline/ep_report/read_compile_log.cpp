@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/strings.h"
-#include "pipeline/ep_report/read_reported.h"
+#include "pipeline/ep_report/report_formats.h"
 
 namespace quarkq::pipeline {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/strings.h"
-#include "pipeline/ep_report/read_reported.h"
+#include "pipeline/ep_report/report_formats.h"
 
 namespace quarkq::pipeline {
 namespace {

@@ -2,7 +2,7 @@
 // The placement in the compiler's own files: context.json of the provider's cache, and the partition files of VAIML
 // (ref:targets#files-of-the-compiler).
 #include "base/strings.h"
-#include "pipeline/ep_report/read_reported.h"
+#include "pipeline/ep_report/report_formats.h"
 
 namespace quarkq::pipeline {
 namespace {

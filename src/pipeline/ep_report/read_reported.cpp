@@ -6,6 +6,7 @@
 #include "base/file_system.h"
 #include "base/parse_text.h"
 #include "base/strings.h"
+#include "pipeline/ep_report/report_formats.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -70,7 +71,7 @@ Result<targets::Reported> read_reported(const std::vector<std::string>& files) {
   reported.files = files;
   for (const std::string& path : files) QQ_RETURN_IF_ERROR(read_file(path, reported));
   if (!reported.has_nodes() && reported.operators.empty()) {
-    return bad_data(join(files, ", "), ": found reasons but no placement, needed is vitisai_ep_report.json as well");
+    return bad_data(join(files, ", "), ": found neither counts nor nodes, needed is vitisai_ep_report.json as well");
   }
   return reported;
 }

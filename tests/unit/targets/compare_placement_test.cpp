@@ -131,6 +131,41 @@ TEST(ComparePlacementTest, FusedOperatorsAreAbsentAndCutNothing) {
   EXPECT_EQ(report.regions.size(), 1u);
 }
 
+TEST(ComparePlacementTest, OldReportsCountQdqAsCpu) {
+  const ir::Model model = network("Relu");
+  Reported reported = reported_of(model, {}, "IPU");
+  for (ReportedNode& entry : reported.nodes) entry.device = entry.device == "VITIS_EP_CPU" ? "CPU" : entry.device;
+  reported.operators["CPU"] = reported.operators["VITIS_EP_CPU"];
+  reported.operators.erase("VITIS_EP_CPU");
+  const EpReport report = compared(model, "x1", reported);
+  EXPECT_EQ(report.real.cpu, 2u);
+  EXPECT_EQ(report.real.qdq_cpu, 0u);
+  EXPECT_EQ(report.real.npu_share(), 1.0);
+  EXPECT_EQ(report.agreement(), 1.0);
+}
+
+TEST(ComparePlacementTest, AFloatModelHasNoEdges) {
+  const ir::Model model =
+      test::target_model("g (float[1, 4] x) => (float[1, 4] y) { a = Relu(x) b = Abs(a) y = Neg(b) }");
+  Reported reported = reported_of(model, {"b"}, "VAIML");
+  reported.subgraphs = {{"VAIML", 2}};
+  const EpReport report = compared(model, "vaiml-bf16", reported);
+  EXPECT_NEAR(report.real.npu_share(), 2.0 / 3, 1e-12);
+  EXPECT_EQ(report.real.regions, 2u);
+  EXPECT_EQ(report.regions.size(), 2u);
+  EXPECT_EQ(report.nodes[0].region, 0);
+  EXPECT_EQ(report.nodes[1].region, -1);
+  EXPECT_EQ(report.nodes[2].region, 1);
+}
+
+TEST(ComparePlacementTest, EverythingOnTheNpuIsAShareOfOne) {
+  const ir::Model model = network("Relu");
+  Reported reported = reported_of(model);
+  for (ReportedNode& entry : reported.nodes) entry.device = "NPU";
+  reported.operators = {{"NPU", reported.nodes.size()}};
+  EXPECT_EQ(compared(model, "x1", reported).real.npu_share(), 1.0);
+}
+
 TEST(ComparePlacementTest, CountsAloneGiveAShare) {
   const ir::Model model = network("Relu");
   Reported reported;

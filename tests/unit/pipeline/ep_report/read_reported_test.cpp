@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
-#include "base/file_system.h"
+#include "unit/base/temp_folder.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -24,14 +22,10 @@ constexpr const char kReport[] = R"({
   "shapeInfo": [{"name": "a", "shape": ["1", "4"]}]})";
 
 Result<Reported> read(const std::vector<std::string>& texts) {
+  const test::TempFolder folder;
   std::vector<std::string> files;
-  for (const std::string& text : texts) {
-    files.push_back(cat(::testing::TempDir(), "quarkq_reported_", process_token(), "_file", files.size(), ".txt"));
-    EXPECT_TRUE(write_file(files.back(), text).ok());
-  }
-  Result<Reported> reported = read_reported(files);
-  for (const std::string& file : files) std::filesystem::remove(file);
-  return reported;
+  for (const std::string& text : texts) files.push_back(folder.write(cat("file", files.size(), ".txt"), text));
+  return read_reported(files);
 }
 
 Reported must_read(const std::vector<std::string>& texts) {
@@ -120,6 +114,44 @@ TEST(ReadReportedTest, OfSeveralCompilationsTheLastCounts) {
             (std::map<std::string, size_t>{{"NPU", 5}}));
 }
 
+TEST(ReadReportedTest, OtherLinesOfALogEndTheCounts) {
+  const Reported reported =
+      must_read({"[Vitis AI EP] No. of Operators :\n  CPU 3\nAVG CPU Usage 18.75%\n  NPU 4\n"
+                 "Peak Working Set size 49.8594 MB\n"});
+  EXPECT_EQ(reported.operators, (std::map<std::string, size_t>{{"CPU", 3}}));
+  EXPECT_NE(message_of("[Vitis AI EP] No. of Operators : CPU").find("neither counts nor nodes"), std::string::npos)
+      << "a log that was cut off";
+}
+
+TEST(ReadReportedTest, LogsHaveLinesOfAnyForm) {
+  const std::vector<std::string> kLines = {"xir::Op{",
+                                           "xir::Op{}",
+                                           "xir::Op{a",
+                                           "xir::Op{a} CPU",
+                                           "xir::Op{(a)} CPU",
+                                           "]",
+                                           "[Vitis AI EP]",
+                                           "[Vitis AI EP] No. of Subgraphs :",
+                                           "CPU 7",
+                                           "%",
+                                           "7"};
+  std::string text = "[Vitis AI EP] No. of Operators : NPU 5\n";
+  for (const std::string& line : kLines) text += line + "\n";
+  const Reported reported = must_read({text});
+  EXPECT_EQ(reported.operators, (std::map<std::string, size_t>{{"NPU", 5}}));
+  EXPECT_EQ(reported.reasons, (std::map<std::string, std::string>{{"a", "CPU"}}));
+}
+
+TEST(ReadReportedTest, ReasonsOfALogCompleteAReport) {
+  const std::string log = "[Vitis AI EP] No. of Operators : NPU 99\nxir::Op{name = b, type = relu} stays on CPU\n";
+  for (const std::vector<std::string>& order : {std::vector<std::string>{kReport, log}, {log, kReport}}) {
+    const Reported reported = must_read(order);
+    EXPECT_EQ(reported.nodes.size(), 3u);
+    EXPECT_EQ(reported.operators.at("NPU"), 2u) << "the report is exact";
+    EXPECT_EQ(reported.reasons.at("b"), "stays on CPU");
+  }
+}
+
 TEST(ReadReportedTest, ReadsReasonsOfALog) {
   const Reported reported =
       must_read({kReport,
@@ -134,7 +166,7 @@ TEST(ReadReportedTest, ReadsReasonsOfALog) {
 TEST(ReadReportedTest, ATruncatedReportNamesThePlace) {
   const std::string text = kReport;
   const std::string message = message_of(text.substr(0, text.size() / 2));
-  for (const char* words : {"file0.txt", "line 6, column", "the end of the file", "complete JSON", "compile again"})
+  for (const char* words : {"file0.txt", "line 5, column", "the end of the file", "complete JSON", "compile again"})
     EXPECT_NE(message.find(words), std::string::npos) << message;
 }
 
@@ -174,7 +206,7 @@ TEST(ReadReportedTest, FaultyMembersAreNamed) {
       {R"({"offload_map": [1]})", "offload_map: found array, allowed is a map"},
       {R"({"offload_map": {"AIE": {}}})", "offload_map.AIE: found object"},
       {R"([5])", "found no report of a compiler"},
-      {R"([{"node_name": "a", "reason": "b"}])", "found reasons but no placement"},
+      {R"([{"node_name": "a", "reason": "b"}])", "found neither counts nor nodes"},
       {R"({"nodes": []})", "found JSON without nodeStat, metaDef or offload_map"},
       {"", "found no report of a compiler"},
       {"nothing here\n", "found no report of a compiler"},
