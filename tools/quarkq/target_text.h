@@ -29,6 +29,8 @@ Result<std::vector<config::TextRow>> list_target_ops(const std::string& name);
 Result<std::vector<config::TextRow>> list_target_rules(const std::string& name);
 Result<std::vector<config::TextRow>> list_target_options(const std::string& name);
 Result<std::vector<config::TextRow>> list_target_settings(const std::string& name);
+/// The sources of a target's facts with their dates and ages, the newest first.
+Result<std::vector<config::TextRow>> list_target_sources(const std::string& name);
 Result<std::vector<config::TextRow>> list_remedies(const std::string& unused);
 
 }  // namespace quarkq::tool

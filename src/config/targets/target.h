@@ -156,6 +156,27 @@ struct RuleInfo {
   const char* remedy;
   const char* summary;
 };
+/// A source of facts: a row of sources.def.
+struct SourceInfo {
+  const char* tag;    ///< Beginning of `Evidence::source`.
+  const char* date;   ///< "2026-07-23"
+  const char* basis;  ///< published, read
+  const char* title;
+};
+const std::vector<SourceInfo>& target_sources();
+
+/// Returns the rows of sources.def that a text such as "SR, SW#397" names, each once. Empty for unknown sources.
+std::vector<const SourceInfo*> find_sources(const std::string& source);
+
+/// A source of a target, and the number of its rows that name it.
+struct SourceUse {
+  const SourceInfo* source = nullptr;
+  size_t rows = 0;
+};
+
+/// Returns the sources of all rows of the target, the newest first. Rows with unknown sources are not counted.
+std::vector<SourceUse> sources_of(const Target& target);
+
 const std::vector<RemedyInfo>& target_remedies();
 const std::vector<RuleInfo>& target_rules();
 const RemedyInfo* find_remedy(const std::string& id);
