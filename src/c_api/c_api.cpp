@@ -215,7 +215,7 @@ Status call_inspect(Request& json, const Arguments& arguments, quarkq_result& re
 
 /// Compares a report of the compiler with the prediction, and writes the target file "learn".
 Status call_ep_report(Request& json, const std::string& model, const std::optional<std::string>& bytes,
-                      EpReportOptions options, quarkq_result& result) {
+                      const EpReportOptions& options, quarkq_result& result) {
   std::string learned;
   SeenOn seen;
   json.take("learn", learned).take("device", seen.device).take("driver", seen.driver).take("compiler", seen.compiler);
