@@ -32,6 +32,7 @@ struct ComparedNode {
   bool is_real = false;       ///< Reported to be on the NPU.
   std::string device;         ///< Spelling of the report; empty if absent.
   int region = -1;            ///< Index into EpReport::regions; -1 if none.
+  int group = 0;              ///< Operators with the same number have no Q/DQ between them and are placed together.
   size_t difference = 0;      ///< Index into EpReport::differences, unless the outcome is kAgrees or kAbsent.
 };
 

@@ -108,7 +108,7 @@ class Comparison {
   Comparison(const QuantizedView& view, const Reported& reported, EpReport& report)
       : view_(view), reported_(reported), report_(report) {}
 
-  void add(const RealPlacement& real, const RegionPlan& plan) {
+  void add(const RealPlacement& real, const RegionPlan& plan, const Groups& groups) {
     const TargetReport& predicted = report_.predicted;
     const TargetReason* blocking = blocking_reason(predicted);
     for (size_t i = 0; i < view_.operators.size(); ++i) {
@@ -121,6 +121,7 @@ class Comparison {
       compared.is_predicted = is_predicted(predicted, node);
       compared.is_real = !compared.device.empty() && is_npu(compared.device);
       compared.region = plan.placed.region[node_index(id)];
+      compared.group = groups.of[node_index(id)];
       compared.outcome = outcome_of(predicted, node, compared);
       count(compared);
       if (compared.outcome != PlacementOutcome::kAgrees && compared.outcome != PlacementOutcome::kAbsent)
@@ -250,7 +251,7 @@ Result<EpReport> compare_placement(const ir::Model& model, TargetReport predicte
     report.unmatched = real.unmatched;
     const Groups groups = group_operators(view, /*as_if_quantized=*/false);
     const RegionPlan plan = plan_regions(view, groups, node_costs(view), real.runs, {});
-    Comparison(view, reported, report).add(real, plan);
+    Comparison(view, reported, report).add(real, plan, groups);
     report.real = counts_of(reported, report.predicted);
     report.real.mac_share = plan.counts.mac_share;
     if (reported.subgraphs.empty()) {

@@ -54,9 +54,9 @@ NodeMatch match_nodes(const QuantizedView& view, const std::vector<ReportedNode>
 /// report is about another model.
 Result<EpReport> compare_placement(const ir::Model& model, TargetReport predicted, const Reported& reported);
 
-/// Returns the rows that correct `target` by what the report shows, of grade kSeenGrade with this source. A row states
-/// what most of the nodes did that it decides. Returns no rows if the prediction was right, or if nothing was placed,
-/// because the cause may then be outside the model. Does not set `seen`.
+/// Returns the rows that correct `target` by what the report shows, of grade kSeenGrade with this source. A row is
+/// corrected if more nodes become right than wrong. Returns no rows if the prediction was right, or if nothing was
+/// placed, because the cause may then be outside the model. Does not set `seen`.
 config::LearnedFacts learned_facts(const EpReport& report, const config::Target& target, const std::string& source);
 
 }  // namespace quarkq::targets

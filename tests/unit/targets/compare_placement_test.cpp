@@ -260,6 +260,27 @@ TEST(LearnedFactsTest, RowsOfTheRuleForOtherTypesAreKept) {
   EXPECT_EQ(rows, "falls-back xint8 D\nnote a8w8 seen\nwrong-results xint8 B\n");
 }
 
+TEST(LearnedFactsTest, ARowCountsWithTheOperatorsThatItTakesAlong) {
+  // Three Relus of their own fell back. Each pair of Conv and Relu that ran would become wrong as a whole: 3 nodes
+  // against 2 with one pair, 3 against 4 with two.
+  const auto learned_rows_with = [](int pairs) {
+    QuantizedText text;
+    std::string value = text.pair("x");
+    std::set<std::string> on_cpu;
+    for (int i = 0; i < 3; ++i) {
+      const std::string alone = text.op(cat("Relu (", value, ")"));
+      on_cpu.insert(alone);
+      value = text.pair(alone);
+    }
+    for (int i = 0; i < pairs; ++i) value = text.pair(text.op(cat("Relu (", text.conv(value), ")")));
+    const ir::Model model = test::target_model(text.body(value));
+    const EpReport report = compared(model, "x1", reported_of(model, on_cpu));
+    return learned_facts(report, config::load_target("x1").value(), "here").operators.size();
+  };
+  EXPECT_EQ(learned_rows_with(1), 1u);
+  EXPECT_EQ(learned_rows_with(2), 0u);
+}
+
 TEST(LearnedFactsTest, AMinorityDoesNotChangeARow) {
   QuantizedText text;
   std::string value = text.pair("x");
