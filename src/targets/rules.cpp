@@ -105,9 +105,9 @@ class Judge {
       reason.effect = effect_of(row.verdict);
       if (!has_row) {
         reason.source = "none";
-        reason.text = "no source states whether " + op + " runs as " + column;
+        reason.text = cat("no source states whether ", op, " runs as ", column);
       } else if (row.verdict == config::Placement::kFallsBack && reason.text.empty()) {
-        reason.text = "not marked for " + column + " in the operator table";
+        reason.text = cat("not marked for ", column, " in the operator table");
       }
       at(id) = {row.verdict, false, result_.reasons.index_of(reason)};
     }

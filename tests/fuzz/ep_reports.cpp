@@ -29,7 +29,7 @@ Status learn(const ir::Model& model, const config::Target& target, const targets
   (void)html_page(report);
   QQ_TRY(const std::string file, config::learned_file(targets::learned_facts(report, target, "fuzz"), "learned.yaml"));
   // What was learned from any report must be a target.
-  const Status read = config::parse_target(file, "learned").status();
+  Status read = config::parse_target(file, "learned").status();
   QQ_CHECK(read.ok());
   return read;
 }
@@ -45,18 +45,26 @@ void run_ep_report(const uint8_t* data, size_t size) {
   if (reported.ok()) (void)learn(model.value(), target.value(), reported.value()).ok();
 }
 
+constexpr const char kReportSeed[] =
+    R"({"deviceStat": [{"name": "all", "nodeNum": 3}, {"name": "NPU", "nodeNum": 2}, {"name": "CPU", "nodeNum": 1}],
+"nodeStat": [{"input": ["x", "w"], "output": ["a"], "opType": "Conv", "device": "NPU"},
+{"input": ["a"], "output": ["b_token_1"], "opType": "Relu", "device": "NPU"},
+{"input": ["b_token_1"], "output": ["y"], "opType": "Softmax", "device": "CPU"}],
+"subgraphStat": [{"device": "NPU", "count": 1}], "deviceSubgraphCount": [{"device": "DPU", "count": 1}]})";
+constexpr const char kContextSeed[] =
+    R"({"metaDef": [{"device": "DPU", "nodes": ["a", "b"]}], "config": {"onnxPath": "m.onnx",
+"version": {"versionInfos": [{"packageName": "vaip", "version": "1"}]}}})";
+constexpr const char kLogSeed[] =
+    R"([Vitis AI EP] No. of Operators :  CPU  1  NPU  2 66.00%
+[Vitis AI EP] No. of Subgraphs :
+  NPU 1
+Actually running on NPU 1
+xir::Op{name = y(x), type = softmax} is partitioned to CPU as : no
+)";
+
 std::vector<std::string> ep_report_seeds() {
-  return {
-      R"({"deviceStat": [{"name": "all", "nodeNum": 3}, {"name": "NPU", "nodeNum": 2}, {"name": "CPU", "nodeNum": 1}],)"
-      R"("nodeStat": [{"input": ["x", "w"], "output": ["a"], "opType": "Conv", "device": "NPU"},)"
-      R"({"input": ["a"], "output": ["b_token_1"], "opType": "Relu", "device": "NPU"},)"
-      R"({"input": ["b_token_1"], "output": ["y"], "opType": "Softmax", "device": "CPU"}],)"
-      R"("subgraphStat": [{"device": "NPU", "count": 1}], "deviceSubgraphCount": [{"device": "DPU", "count": 1}]})",
-      R"({"metaDef": [{"device": "DPU", "nodes": ["a", "b"]}], "config": {"onnxPath": "m.onnx",)"
-      R"("version": {"versionInfos": [{"packageName": "vaip", "version": "1"}]}}})",
-      R"({"offload_map": {"AIE": ["a", "b"], "CPU": 1}})", R"([{"node_name": "y", "reason": "data type"}])",
-      "[Vitis AI EP] No. of Operators :  CPU  1  NPU  2 66.00%\n[Vitis AI EP] No. of Subgraphs :\n  NPU 1\n"
-      "Actually running on NPU 1\nxir::Op{name = y(x), type = softmax} is partitioned to CPU as : no\n"};
+  return {kReportSeed, kContextSeed, R"({"offload_map": {"AIE": ["a", "b"], "CPU": 1}})",
+          R"([{"node_name": "y", "reason": "data type"}])", kLogSeed};
 }
 
 }  // namespace quarkq::fuzz

@@ -281,6 +281,17 @@ TEST(LearnedFactsTest, ARowCountsWithTheOperatorsThatItTakesAlong) {
   EXPECT_EQ(learned_rows_with(2), 0u);
 }
 
+TEST(LearnedFactsTest, WhatIsRightTeachesNothing) {
+  const ir::Model model = network("Relu");
+  const config::Target target = config::load_target("x1").value();
+  const config::LearnedFacts facts = learned_facts(compared(model, "x1", reported_of(model)), target, "here");
+  EXPECT_TRUE(facts.empty());
+  EXPECT_EQ(facts.target, "x1");
+  const Result<std::string> text = config::learned_file(facts, "learned.yaml");
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_TRUE(config::parse_target(text.value(), "learned.yaml").ok()) << text.value();
+}
+
 TEST(LearnedFactsTest, AMinorityDoesNotChangeARow) {
   QuantizedText text;
   std::string value = text.pair("x");

@@ -92,12 +92,12 @@ TEST(MatchNodesTest, ReadersOfOneValueAreToldApartByTheirOtherInputs) {
 
 /// A network of `count` operators that read one or two of the values before them.
 ir::Model random_network(std::mt19937& random, size_t count) {
-  const char* const kOps[] = {"Relu", "Abs", "Neg", "Add", "Mul"};
+  const char* const ops[] = {"Relu", "Abs", "Neg", "Add", "Mul"};
   std::string nodes;
   const auto value = [&](size_t before) { return before == 0 ? std::string("x") : cat("v", random() % before); };
   for (size_t i = 0; i < count; ++i) {
-    const size_t op = random() % std::size(kOps);
-    nodes += cat("v", i, " = ", kOps[op], " (", value(i), op < 3 ? "" : ", " + value(i), ") ");
+    const size_t op = random() % std::size(ops);
+    nodes += cat("v", i, " = ", ops[op], " (", value(i), op < 3 ? "" : ", " + value(i), ") ");
   }
   return test::target_model(cat("g (float[4] x) => (float[4] v", count - 1, ") { ", nodes, "}"));
 }
@@ -109,6 +109,7 @@ TEST(MatchNodesTest, NoEntryMatchesTheWrongNodeOfARandomNetwork) {
     const QuantizedView view = view_of(model).value();
     std::vector<ReportedNode> entries = entries_of(model);
     std::vector<std::string> truth;
+    truth.reserve(entries.size());
     for (const ReportedNode& entry : entries) truth.push_back(entry.outputs[0]);
     // Half of the tensors have names of the compiler. It has removed a few nodes.
     std::map<std::string, std::string> renamed;
@@ -145,6 +146,20 @@ TEST(MatchNodesTest, AReportThatRepeatsANameIsStillRead) {
   entries.push_back({"", "", {""}, {""}});
   const QuantizedView view = view_of(model).value();
   EXPECT_EQ(match_nodes(view, entries).entry_of[0], 0u);
+}
+
+TEST(MatchNodesTest, NothingMatchesNothing) {
+  const ir::Model model = test::target_model(kFiveNodes);
+  const NodeMatch match = match_nodes(view_of(model).value(), {});
+  EXPECT_TRUE(match.node_of.empty());
+  for (const size_t entry : match.entry_of) EXPECT_EQ(entry, NodeMatch::kNone);
+}
+
+TEST(MatchNodesTest, OmittedInputsAndOutputsIdentifyNothing) {
+  const ir::Model model = test::target_model(kFiveNodes);
+  std::vector<ReportedNode> entries = entries_of(model);
+  entries[1].inputs = entries[1].outputs = {"", ""};
+  EXPECT_EQ(matched(model, {entries[1]}), "-");
 }
 
 TEST(MatchNodesTest, DevicesOfEveryReleaseAreNpus) {

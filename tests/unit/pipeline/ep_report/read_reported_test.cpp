@@ -24,6 +24,7 @@ constexpr const char kReport[] = R"({
 Result<Reported> read(const std::vector<std::string>& texts) {
   const test::TempFolder folder;
   std::vector<std::string> files;
+  files.reserve(texts.size());
   for (const std::string& text : texts) files.push_back(folder.write(cat("file", files.size(), ".txt"), text));
   return read_reported(files);
 }
@@ -124,19 +125,19 @@ TEST(ReadReportedTest, OtherLinesOfALogEndTheCounts) {
 }
 
 TEST(ReadReportedTest, LogsHaveLinesOfAnyForm) {
-  const std::vector<std::string> kLines = {"xir::Op{",
-                                           "xir::Op{}",
-                                           "xir::Op{a",
-                                           "xir::Op{a} CPU",
-                                           "xir::Op{(a)} CPU",
-                                           "]",
-                                           "[Vitis AI EP]",
-                                           "[Vitis AI EP] No. of Subgraphs :",
-                                           "CPU 7",
-                                           "%",
-                                           "7"};
+  const std::vector<std::string> lines = {"xir::Op{",
+                                          "xir::Op{}",
+                                          "xir::Op{a",
+                                          "xir::Op{a} CPU",
+                                          "xir::Op{(a)} CPU",
+                                          "]",
+                                          "[Vitis AI EP]",
+                                          "[Vitis AI EP] No. of Subgraphs :",
+                                          "CPU 7",
+                                          "%",
+                                          "7"};
   std::string text = "[Vitis AI EP] No. of Operators : NPU 5\n";
-  for (const std::string& line : kLines) text += line + "\n";
+  for (const std::string& line : lines) text += line + "\n";
   const Reported reported = must_read({text});
   EXPECT_EQ(reported.operators, (std::map<std::string, size_t>{{"NPU", 5}}));
   EXPECT_EQ(reported.reasons, (std::map<std::string, std::string>{{"a", "CPU"}}));
@@ -187,7 +188,7 @@ TEST(ReadReportedTest, CountsThatDoNotAddUpAreRejected) {
 TEST(ReadReportedTest, FaultyMembersAreNamed) {
   const struct {
     std::string text, words;
-  } kCases[] = {
+  } cases[] = {
       {with("\"nodeNum\": 3", "\"nodeNum\": -3"), "deviceStat[0].nodeNum: found -3, allowed is a number of nodes"},
       {with("\"nodeNum\": 3", "\"nodeNum\": 1e300"), "deviceStat[0].nodeNum: found 1e+300"},
       {with("\"nodeNum\": 3", "\"nodeNum\": 99999999999"), "deviceStat[0].nodeNum: found 99999999999"},
@@ -214,7 +215,7 @@ TEST(ReadReportedTest, FaultyMembersAreNamed) {
       {"{\"a\": " + std::string(100000, '['), "nested too deeply"},
       {R"({"deviceStat": 1e999})", "a number out of range"},
   };
-  for (const auto& one : kCases) {
+  for (const auto& one : cases) {
     const std::string message = message_of(one.text);
     EXPECT_NE(message.find(one.words), std::string::npos) << message;
     EXPECT_NE(message.find("file0.txt"), std::string::npos) << message;

@@ -219,13 +219,13 @@ TEST(LearnedTargetTest, CountsTeachNothing) {
 /// Whatever a machine does with a model, what was learned from it predicts that model at least as well, and is a
 /// target.
 TEST(LearnedTargetTest, NeverMakesTheSameModelWorse) {
-  const std::vector<std::string> kOps = {"Conv", "MaxPool", "Relu", "Sigmoid", "Softmax", "Abs"};
+  const std::vector<std::string> ops = {"Conv", "MaxPool", "Relu", "Sigmoid", "Softmax", "Abs"};
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
     test::QuantizedText text;
     std::string value = text.pair("x");
     for (int i = 0; i < 8; ++i) {
-      const std::string& op = kOps[random() % kOps.size()];
+      const std::string& op = ops[random() % ops.size()];
       const std::string attributes = op == "MaxPool"   ? " <kernel_shape = [1, 1]>"
                                      : op == "Softmax" ? " <axis = 1>"
                                                        : "";
