@@ -37,11 +37,17 @@ inline constexpr std::array<const char*, 8> kTargetEffectNames = {
     "crash", "nothing-placed", "wrong-results", "falls-back", "unknown", "note", "runs", "blocks"};
 inline const char* name(TargetEffect effect) { return kTargetEffectNames[static_cast<size_t>(effect)]; }
 
+/// Grade of facts that a user's own machine showed (check --learn).
+inline constexpr char kSeenGrade = 'S';
+/// Returns the spelling in target files and reports: "A" to "D", "seen".
+inline std::string grade_name(char grade) { return grade == kSeenGrade ? "seen" : std::string(1, grade); }
+
 /// The reason of a verdict, with the evidence stored in the target's row.
 struct TargetReason {
   std::string rule;  ///< Id of the rule; "operator" for a row of the operator table, "type" for the type of the model.
   TargetEffect effect = TargetEffect::kNote;
   char grade = 'D';  ///< A: vendor document. B: vendor log, configuration or code. C: third party. D: derived.
+                     ///< kSeenGrade: seen on the user's machine.
   std::string source;
   std::string text;         ///< The finding and its observed effect.
   std::string remedy;       ///< Stable id; empty if there is no remedy.

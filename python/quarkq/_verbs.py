@@ -316,15 +316,28 @@ def _metric(metric: Union[str, Sequence[str]], labels: Optional[Path], command: 
             "output_name": scores, "classes": _output(classes), "alphabet": _output(alphabet)}
 
 
-def check(model: Model, target: Path = "xint8", *, min_npu: float = 0, max_partitions: int = -1) -> Report:
+def check(
+    model: Model, target: Path = "xint8", *, min_npu: float = 0, max_partitions: int = -1,
+    ep_report: Union[Path, Sequence[Path], None] = None, learn: Optional[Path] = None, device: str = "", driver: str = "",
+    compiler: str = "",
+) -> Report:
     """Looks up the limits of an NPU in a quantized model; `Report["violations"]` lists those that do not hold.
 
     With the name or file of another target: what of a float or quantized model would run there. min_npu (0 to 1) and
     max_partitions are goals; `Report["missed_goals"]` lists those that are missed.
+
+    With ep_report, the files that a compiler wrote: what of the model ran, and what differs from the prediction. The
+    goals then apply to what ran, and without a target the compiler is the one for the type of the model. learn writes
+    the facts that were seen as a target file; device, driver and compiler are recorded in it.
     """
     goals: Dict[str, Any] = {}
     if min_npu or max_partitions >= 0:
         goals = {"min_npu": min_npu, "max_partitions": max_partitions}
+    if ep_report is not None:
+        files = [ep_report] if isinstance(ep_report, (str, os.PathLike)) else ep_report
+        goals["ep_report"] = [os.fspath(file) for file in files]
+    seen = {"learn": _output(learn), "device": device, "driver": driver, "compiler": compiler}
+    goals.update({name: value for name, value in seen.items() if value})
     with _Job("check", target=os.fspath(target), **goals) as job:
         job.take_model(model)
         return job.run()

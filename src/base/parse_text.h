@@ -50,6 +50,36 @@ inline bool is_nested_deeper(std::string_view text, int levels) {
   return false;
 }
 
+/// A place in a text, counted from 1.
+struct TextPlace {
+  size_t line = 1, column = 1;
+};
+
+/// Returns the place of the byte at `offset`, or of the end of the text.
+inline TextPlace place_of(std::string_view text, size_t offset) {
+  TextPlace place;
+  for (const char c : text.substr(0, offset)) {
+    place.line += c == '\n' ? 1 : 0;
+    place.column = c == '\n' ? 1 : place.column + 1;
+  }
+  return place;
+}
+
+/// Returns the offset at which `text` stops being JSON of nlohmann's type `Json`: its size if it ends early. Returns npos
+/// if a number exceeds its range. REQUIRES: parse_json() returned a discarded value, and the text is not nested deeper
+/// than kMostJsonLevels.
+template <class Json>
+size_t json_fault(std::string_view text) {
+  try {
+    if (Json::parse(text).is_discarded()) return 0;
+  } catch (const typename Json::parse_error& error) {
+    return error.byte == 0 ? 0 : error.byte - 1;
+  } catch (const typename Json::exception&) {
+    return std::string_view::npos;
+  }
+  return std::string_view::npos;
+}
+
 /// Parses `text` to a tree of nlohmann's type `Json`. Returns a discarded value if it is not JSON or is nested deeper
 /// than kMostJsonLevels.
 template <class Json>

@@ -14,6 +14,7 @@
 #include "quarkq/analyze.h"
 #include "quarkq/check.h"
 #include "quarkq/convert.h"
+#include "quarkq/ep_report.h"
 #include "quarkq/evaluate.h"
 #include "quarkq/inspect.h"
 #include "quarkq/quantize.h"
@@ -212,12 +213,33 @@ Status call_inspect(Request& json, const Arguments& arguments, quarkq_result& re
   return finish(json, options, verb, result);
 }
 
+/// Compares a report of the compiler with the prediction, and writes the target file "learn".
+Status call_ep_report(Request& json, const std::string& model, const std::optional<std::string>& bytes,
+                      const EpReportOptions& options, quarkq_result& result) {
+  std::string learned;
+  SeenOn seen;
+  json.take("learn", learned).take("device", seen.device).take("driver", seen.driver).take("compiler", seen.compiler);
+  const auto compare = [&](const EpReportOptions& asked) -> Result<EpReport> {
+    QQ_TRY(EpReport report, bytes ? check_ep_report_bytes(*bytes, model, asked) : check_ep_report(model, asked));
+    if (learned.empty()) return report;
+    QQ_TRY(const std::string facts, learned_target(report, seen, learned));
+    QQ_RETURN_IF_ERROR(write_file(learned, facts));
+    return report;
+  };
+  return finish(json, options, compare, result);
+}
+
 Status call_check(Request& json, const Arguments& arguments, quarkq_result& result) {
   std::string model, target = kPositionLimits;
   TargetCheckOptions options;
-  json.take("model", model).take("target", target);
+  std::vector<std::string> ep_reports;
+  json.take("model", model).take("target", target).take("ep_report", ep_reports);
   json.take("min_npu", options.min_npu).take("max_partitions", options.max_partitions);
   const std::optional<std::string> bytes = c_api::bytes_of(arguments.model);
+  if (!ep_reports.empty()) {
+    options.target = target;
+    return call_ep_report(json, model, bytes, {options, std::move(ep_reports)}, result);
+  }
   if (target != kPositionLimits) {  // position limits do not belong to a compiler
     options.target = target;
     const auto judge = [&](const TargetCheckOptions& asked) {

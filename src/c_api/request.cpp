@@ -119,7 +119,7 @@ Result<Request> Request::parse(const std::string& verb, const char* text) {
 }
 
 Status Request::declare_files(RunFiles& files) const {
-  constexpr std::string_view kOutputs[] = {"output", "joined"},
+  constexpr std::string_view kOutputs[] = {"output", "joined", "learn"},
                              kOutputFolders[] = {"outputs", "state", "workers_folder"},
                              kSampleFolders[] = {"calib",
                                                  "eval",

@@ -104,6 +104,8 @@ Result<TargetReport> assess(const ir::Model& model, const config::Target& target
   RegionPlan& plan = placement.plan;
   plan = plan_regions(view, groups, placement.costs, std::move(runs), target);
   report.unblocked = plan.counts;
+  std::ranges::move(judge_regions({view, groups, 0, &plan}, target, type), std::back_inserter(report.findings));
+  std::ranges::stable_sort(report.findings, {}, [](const TargetFinding& one) { return one.reason.effect; });
   report.unknown_runs =
       has_unknown ? plan_regions(view, groups, placement.costs, std::move(may_run), target).counts : plan.counts;
   report.is_blocked = judged.is_blocked;

@@ -69,6 +69,10 @@ int severity(NodeVerdict verdict) {
   return kSeverities[static_cast<size_t>(verdict)];
 }
 
+bool applies(const config::RuleRow& row, const std::string& column) {
+  return row.columns.empty() || std::find(row.columns.begin(), row.columns.end(), column) != row.columns.end();
+}
+
 class Judge {
  public:
   Judge(const QuantizedView& view, const Groups& groups, const config::Target& target)
@@ -110,9 +114,9 @@ class Judge {
       reason.effect = effect_of(row.verdict);
       if (!has_row) {
         reason.source = "none";
-        reason.text = "no source states whether " + op + " runs as " + column;
+        reason.text = cat("no source states whether ", op, " runs as ", column);
       } else if (row.verdict == config::Placement::kFallsBack && reason.text.empty()) {
-        reason.text = "not marked for " + column + " in the operator table";
+        reason.text = cat("not marked for ", column, " in the operator table");
       }
       at(id) = {row.verdict, false, result_.reasons.index_of(reason)};
     }
@@ -140,10 +144,8 @@ class Judge {
   }
 
   void apply_rule(const config::RuleRow& row) {
-    const bool applies =
-        row.columns.empty() || std::find(row.columns.begin(), row.columns.end(), column_) != row.columns.end();
     const Rule rule = find_predicate(row.rule);
-    if (!applies || rule == nullptr) return;
+    if (!applies(row, column_) || rule == nullptr || row.rule == kRegionRule) return;
     Hits hits;
     rule({view_, groups_, row.limit}, hits);
     if (hits.empty()) return;
@@ -210,6 +212,18 @@ size_t Reasons::index_of(const TargetReason& reason) {
   const auto [place, is_new] = known_.try_emplace(key, rows.size());
   if (is_new) rows.push_back(reason);
   return place->second;
+}
+
+std::vector<TargetFinding> judge_regions(const RuleInput& input, const config::Target& target,
+                                         const config::TypeRow* type) {
+  std::vector<TargetFinding> findings;
+  for (const config::RuleRow& row : target.rules) {
+    if (row.rule != kRegionRule || !applies(row, type == nullptr ? "" : type->column)) continue;
+    Hits hits;
+    rule_regions_above({input.view, input.groups, row.limit, input.plan}, hits);
+    if (!hits.empty()) findings.push_back({rule_reason(row, hits.front()), hits.size(), {}});
+  }
+  return findings;
 }
 
 Judgements judge(const QuantizedView& view, const Groups& groups, const config::Target& target,

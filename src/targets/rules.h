@@ -12,11 +12,17 @@
 
 namespace quarkq::targets {
 
+struct RegionPlan;
+
 struct RuleInput {
   const QuantizedView& view;
   const Groups& groups;
-  double limit = 0;  ///< Limit of the target's row, for rules with a limit.
+  double limit = 0;                  ///< Limit of the target's row, for rules with a limit.
+  const RegionPlan* plan = nullptr;  ///< Null until the regions are computed.
 };
+
+/// The rule about regions. It is applied after them and cannot change the placement.
+inline constexpr const char kRegionRule[] = "regions-above";
 
 /// A place where a rule applies; `node` is invalid for the model as a whole.
 struct Hit {
@@ -77,5 +83,9 @@ struct Judgements {
 /// `type` is the target's row for the type of the model, or null if there is none.
 Judgements judge(const QuantizedView& view, const Groups& groups, const config::Target& target,
                  const config::TypeRow* type);
+
+/// Returns the findings of kRegionRule. REQUIRES: `input.plan` is set.
+std::vector<TargetFinding> judge_regions(const RuleInput& input, const config::Target& target,
+                                         const config::TypeRow* type);
 
 }  // namespace quarkq::targets

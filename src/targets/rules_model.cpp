@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "targets/regions.h"
 #include "targets/rules.h"
 
 namespace quarkq::targets {
@@ -35,6 +36,11 @@ bool is_product_of_activations(const QuantizedView& view, const ir::Node& node) 
 }
 
 }  // namespace
+
+void rule_regions_above(const RuleInput& input, Hits& hits) {
+  if (input.plan == nullptr || static_cast<double>(input.plan->counts.regions) <= input.limit) return;
+  hits.push_back({{}, cat(input.plan->counts.regions, " regions")});
+}
 
 void rule_not_quantized(const RuleInput& input, Hits& hits) {
   if (!input.view.has_pairs) hits.push_back({{}, "the model is float"});

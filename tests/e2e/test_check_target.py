@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """quarkq check --target: what of a model would run on an NPU."""
+import datetime
 import glob
 import json
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -154,6 +157,30 @@ def an_unknown_target_is_named():
         result = run("check", float_model(folder), "--target", "x3")
         expect_equal(result.returncode, 2, "exit code")
         expect("x2" in result.stderr, result.stderr)
+
+
+@test()
+def sources_have_ages():
+    today = datetime.date.today()
+    for target in json.loads(quarkq("list", "targets", "--json").stdout):
+        rows = json.loads(quarkq("list", "target-sources", target["name"], "--json").stdout)
+        expect(rows and all(row["date"] and row["basis"] in ("published", "read") and int(row["facts"]) > 0 for row in rows), rows)
+        expect_equal(target["newest_source"], max(row["date"] for row in rows), f"newest source of {target['name']}")
+        age = (today - datetime.date.fromisoformat(target["newest_source"])).days
+        expect(abs(int(target["age_days"]) - max(age, 0)) <= 1, f"{target['name']}: {target['age_days']} days, expected {age}")
+    expect("age_days" in quarkq("list", "targets").stdout, "the ages are printed")
+
+
+@test()
+def a_script_lists_old_sources():
+    script = [sys.executable, os.path.join(ROOT, "scripts", "target_ages.py"), os.environ.get("QUARKQ", os.path.join(ROOT, "build", "release", "quarkq"))]
+    result = subprocess.run([*script, "x1", "--today", "2026-12-07", "--most-days", "30"], capture_output=True, text=True, check=False)
+    expect_equal(result.returncode, 0, result.stderr)
+    expect("x1" in result.stdout and "newest 2026-11-27" in result.stdout and ": 10 days; oldest" in result.stdout, result.stdout)
+    result = subprocess.run([*script, "--today", "2027-12-07", "--most-days", "30"], capture_output=True, text=True, check=False)
+    expect_equal(result.returncode, 1, "exit code")
+    expect_equal(len(result.stdout.splitlines()), len(TARGETS), "a line per target")
+    expect("older than 30 days: " in result.stderr and "sources.def" in result.stderr, result.stderr)
 
 
 @test(cases=["target-ops", "target-rules", "target-options"])

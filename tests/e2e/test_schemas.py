@@ -129,6 +129,11 @@ def scores():
 @test()
 def check_on_target():
     check("check_target", quarkq("check", MODEL, "--target", "x2", "--json").stdout)
+    with temp_folder() as folder:
+        log = os.path.join(folder, "compile.log")
+        with open(log, "w") as file:
+            file.write("[Vitis AI EP] No. of Operators : CPU 2 NPU 5\n")
+        check("check_ep_report", quarkq("check", MODEL, "--target", "x2", "--ep-report", log, "--json").stdout)
 
 
 @test()

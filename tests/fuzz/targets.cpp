@@ -45,6 +45,7 @@ const std::vector<Target>& targets() {
       {"settings", run_settings, mutate_text, settings_seeds},
       {"settings-parts", run_settings_parts, mutate_text, settings_parts_seeds},
       {"target-file", run_target_file, mutate_text, target_file_seeds},
+      {"ep-report", run_ep_report, mutate_text, ep_report_seeds},
       {"pass-list", run_pass_list, mutate_text, pass_list_seeds},
       {"quantize-loops", run_quantize_loops, mutate_bytes, quantize_loop_seeds},
       {"merged-statistics", run_merged_statistics, mutate_bytes, merged_statistics_seeds},

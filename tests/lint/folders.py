@@ -24,7 +24,7 @@ FLOORS = {
                  ["planning/round"]],
     "qdq": [["qdq"], ["qdq/write"], ["qdq/legalize"], ["qdq/import"], ["qdq/convert"]],
     "metrics": [["metrics/truth"], ["metrics/detect"], ["metrics"]],
-    "pipeline": [["pipeline/run"], ["pipeline/report"], ["pipeline/report/html", "pipeline/rescue"], ["pipeline/verbs"]],
+    "pipeline": [["pipeline/run"], ["pipeline/report"], ["pipeline/report/html", "pipeline/rescue", "pipeline/ep_report"], ["pipeline/verbs"]],
 }
 
 

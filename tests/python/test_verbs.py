@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Each verb from Python: what goes in, what comes out, what is raised."""
+import collections
+import json
 import os
 import subprocess
 import sys
@@ -206,6 +208,39 @@ def evaluate_inspect_check_analyze_optimize():
         quarkq.optimize(DIGITS_MODEL, os.path.join(folder, "o.onnx"), config="xint8", data=os.path.join(DIGITS, "calib"))
         defaults = quarkq.optimize(DIGITS_MODEL, os.path.join(folder, "defaults.onnx"))
         expect(defaults["nodes"]["after"] > 0, "no nodes are left")
+
+
+def ep_report(model, on_cpu=()):
+    """The report of a provider that leaves these operators, the first Q and the last DQ on the CPU."""
+    edges, nodes = {value.name for value in [*model.graph.input, *model.graph.output]}, []
+    for node in model.graph.node:
+        is_edge = node.input[0] in edges and node.op_type == "QuantizeLinear" or node.output[0] in edges
+        device = "CPU" if node.op_type in on_cpu else "VITIS_EP_CPU" if is_edge else "NPU"
+        nodes.append({"input": list(node.input), "output": list(node.output), "opType": node.op_type, "device": device})
+    devices = collections.Counter(node["device"] for node in nodes)
+    stat = [{"name": "all", "nodeNum": len(nodes)}] + [{"name": name, "nodeNum": count} for name, count in devices.items()]
+    return {"deviceStat": stat, "nodeStat": nodes}
+
+
+@test()
+def check_reads_what_a_compiler_did():
+    with temp_folder() as folder:
+        output, file, mine = (os.path.join(folder, name) for name in ("q.onnx", "vitisai_ep_report.json", "mine.yaml"))
+        quarkq.quantize(DIGITS_MODEL, output, config="xint8", data=digits())
+        model = onnx.load(output)
+        others = ("QuantizeLinear", "DequantizeLinear", "Constant", "Conv", "Relu")  # Conv and Relu are placed together
+        left = [node.op_type for node in model.graph.node if node.op_type not in others][-1]
+        with open(file, "w") as report:
+            json.dump(ep_report(model, on_cpu=(left,)), report)
+        before = quarkq.check(output, "x1", ep_report=file, learn=mine, device="PHX", driver="1", compiler="1.7.1", min_npu=1)
+        expect(before["agreement"] < 1 and any("--min-npu" in goal for goal in before["missed_goals"]), before["agreement"])
+        with open(output, "rb") as bytes_of_model:
+            after = quarkq.check(bytes_of_model.read(), mine, ep_report=[file])
+        expect_equal((after["agreement"], after["differences"]), (1, []), "with the facts of the machine")
+        with open(file, "w") as report:
+            report.write("{")
+        error = raised(quarkq.DataError, quarkq.check, output, ep_report=file)
+        expect(file in error.message and "end of the file" in error.message, error.message)
 
 
 @test()

@@ -241,6 +241,7 @@ constexpr struct Listing {
     {"target-ops", "what a target does with each operator and type", list_target_ops, true},
     {"target-rules", "what a target does if a rule applies", list_target_rules, true},
     {"target-options", "provider options of a target", list_target_options, true},
+    {"target-sources", "sources of a target's facts, and their ages", list_target_sources, true},
     {"target-settings", "settings that --target implies for quantize and optimize", list_target_settings, true},
     {"remedies", "remedies for the findings of quarkq check --target, by id", list_remedies},
 };

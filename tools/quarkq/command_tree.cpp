@@ -88,7 +88,7 @@ constexpr struct {
      "presets recipes options passes conversions listed-passes ops formats calibrators metrics heads quirks "
      "diagnostics targets target-ops "
      "target-rules "
-     "target-options remedies"},
+     "target-options target-sources remedies"},
     {"completion", "SHELL", "bash zsh fish"},
 };
 

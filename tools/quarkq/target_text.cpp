@@ -2,7 +2,11 @@
 #include "target_text.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <ctime>
+#include <iomanip>
+#include <sstream>
 
 #include "base/strings.h"
 #include "config/targets/target.h"
@@ -38,7 +42,7 @@ std::string target_verdict(const TargetReport& report) {
 namespace {
 
 void print_reason(const TargetReason& reason) {
-  say("    %s [%c, %s]\n", reason.text.c_str(), reason.grade, reason.source.c_str());
+  say("    %s [%s, %s]\n", reason.text.c_str(), grade_name(reason.grade).c_str(), reason.source.c_str());
   if (!reason.remedy_text.empty()) say("    %s (%s)\n", reason.remedy_text.c_str(), reason.remedy.c_str());
 }
 
@@ -95,10 +99,21 @@ namespace {
 using Row = config::TextRow;
 
 Row with_evidence(Row row, const config::Evidence& evidence) {
-  row.emplace_back("grade", std::string(1, evidence.grade));
+  row.emplace_back("grade", grade_name(evidence.grade));
   row.emplace_back("source", evidence.source);
   row.emplace_back("note", evidence.note);
   return row;
+}
+
+/// Returns the days since `date` ("2026-07-23") on this machine's clock, at least 0.
+int64_t days_since(const std::string& date) {
+  std::tm parts{};
+  std::istringstream(date) >> std::get_time(&parts, "%Y-%m-%d");
+  const std::chrono::year_month_day day(std::chrono::year(parts.tm_year + 1900),
+                                        std::chrono::month(static_cast<unsigned>(parts.tm_mon + 1)),
+                                        std::chrono::day(static_cast<unsigned>(parts.tm_mday)));
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  return std::max<int64_t>((today - std::chrono::sys_days(day)).count(), 0);
 }
 
 }  // namespace
@@ -111,10 +126,14 @@ Result<std::vector<Row>> list_targets(const std::string&) {
     for (const config::TypeRow& type : target.types) {
       if (type.verdict == config::Placement::kRuns) types.push_back(type.type);
     }
+    const std::vector<config::SourceUse> sources = config::sources_of(target);
+    const config::SourceInfo* newest = sources.empty() ? nullptr : sources.front().source;
     rows.push_back({{"name", name},
                     {"takes", join(types, ",")},
                     {"preset", target.preset.empty() ? "-" : target.preset},
                     {"devices", target.devices},
+                    {"newest_source", newest == nullptr ? "-" : newest->date},
+                    {"age_days", newest == nullptr ? "-" : cat(days_since(newest->date))},
                     {"summary", target.title}});
   }
   return rows;
@@ -168,6 +187,20 @@ Result<std::vector<Row>> list_target_settings(const std::string& name) {
   std::vector<Row> rows;
   for (const config::TargetSetting& setting : target.settings)
     rows.push_back(with_evidence({{"name", setting.key}, {"value", config::to_flow(setting.value)}}, setting.evidence));
+  return rows;
+}
+
+Result<std::vector<Row>> list_target_sources(const std::string& name) {
+  QQ_TRY(const config::Target target, config::load_target(name));
+  std::vector<Row> rows;
+  for (const config::SourceUse& use : config::sources_of(target)) {
+    rows.push_back({{"name", use.source->tag},
+                    {"date", use.source->date},
+                    {"basis", use.source->basis},
+                    {"age_days", cat(days_since(use.source->date))},
+                    {"facts", cat(use.rows)},
+                    {"summary", use.source->title}});
+  }
   return rows;
 }
 

@@ -158,10 +158,10 @@ namespace {
 constexpr struct {
   std::string_view name;
   Place place;
-} kOutputs[] = {{"--output", Place::kFile},    {"--report", Place::kFile},          {"--json", Place::kFile},
-                {"--csv", Place::kFile},       {"--layers-csv", Place::kFile},      {"--write", Place::kFile},
-                {"--outputs", Place::kFolder}, {"--deploy", Place::kFolder},        {"--joined", Place::kFile},
-                {"--state", Place::kFolder},   {"--workers-folder", Place::kFolder}};
+} kOutputs[] = {{"--output", Place::kFile},    {"--report", Place::kFile},           {"--json", Place::kFile},
+                {"--csv", Place::kFile},       {"--layers-csv", Place::kFile},       {"--write", Place::kFile},
+                {"--outputs", Place::kFolder}, {"--deploy", Place::kFolder},         {"--joined", Place::kFile},
+                {"--state", Place::kFolder},   {"--workers-folder", Place::kFolder}, {"--learn", Place::kFile}};
 
 /// Options whose value may be a folder of samples or results. A folder with the name of another value, such as a
 /// metric, is not an input.

@@ -67,10 +67,15 @@ Status check_format(const Node& body, const std::string& label) {
   return found == kTargetFormat ? Status() : invalid_argument(label, ": has format ", found, allowed);
 }
 
+Status check_seen(const Node& seen, const std::string& label) {
+  if (!seen.is_map()) return invalid_argument(label, ": seen: found ", describe(seen), ", allowed is a map");
+  return check_keys(seen, label, {"device", "driver", "compiler", "model"});
+}
+
 Status apply(const Source& source, Target& target) {
   const Node& body = source.body;
   std::vector<std::string> keys = {"format", "extends",      "title",        "devices", "label",
-                                   "preset", "float_column", "places_edges", "base"};
+                                   "preset", "float_column", "places_edges", "base",    "seen"};
   for (const auto& part : kParts) keys.emplace_back(part.key);
   QQ_RETURN_IF_ERROR(check_keys(body, source.label, keys));
   const OptionMap map(body, source.label.c_str());
@@ -83,6 +88,7 @@ Status apply(const Source& source, Target& target) {
   QQ_RETURN_IF_ERROR(map.take("places_edges", target.places_edges));
   target.is_base = false;
   QQ_RETURN_IF_ERROR(map.take("base", target.is_base));
+  if (const Node* seen = map.find("seen")) QQ_RETURN_IF_ERROR(check_seen(*seen, source.label));
   if (!devices.empty()) target.devices = join(devices, ", ");
   for (const auto& part : kParts) {
     if (const Node* node = map.find(part.key)) QQ_RETURN_IF_ERROR(part.read(*node, target));

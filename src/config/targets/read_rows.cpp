@@ -48,8 +48,9 @@ Result<Evidence> RowReader::evidence() const {
   Evidence evidence;
   std::string grade;
   QQ_RETURN_IF_ERROR(take_text("grade", grade));
-  QQ_RETURN_IF_ERROR(check_name("grade", grade, {"A", "B", "C", "D"}));
-  evidence.grade = grade[0];
+  const std::string seen = grade_name(kSeenGrade);
+  QQ_RETURN_IF_ERROR(check_name("grade", grade, {"A", "B", "C", "D", seen}));
+  evidence.grade = grade == seen ? kSeenGrade : grade[0];
   QQ_RETURN_IF_ERROR(take_text("source", evidence.source));
   QQ_RETURN_IF_ERROR(map_.take("note", evidence.note));
   return evidence;

@@ -20,7 +20,8 @@ inline constexpr int64_t kTargetFormat = 1;  ///< Format number of the files tha
 
 /// Source of a fact.
 struct Evidence {
-  char grade = 'D';  ///< A vendor document, B vendor log, configuration or code, C third party, D derived from these
+  char grade = 'D';  ///< A vendor document, B vendor log, configuration or code, C third party, D derived from these,
+                     ///< kSeenGrade (quarkq/check.h) on the user's machine
   std::string source;
   std::string note;  ///< Statement of the source, or its condition; may be empty.
 };
@@ -125,6 +126,26 @@ Result<Target> load_target(const std::string& name);
 /// working directory.
 Result<Target> parse_target(const std::string& text, const std::string& source_name);
 
+/// The machine on which facts of grade kSeenGrade were seen.
+struct SeenMachine {
+  std::string device, driver, compiler, model;
+};
+
+/// Facts that a machine showed, to be written as a target file. Rules replace all rules of the same id.
+struct LearnedFacts {
+  std::string target;  ///< The target that they correct: a name or a file.
+  SeenMachine seen;
+  std::vector<TypeRow> types;
+  std::map<std::pair<std::string, std::string>, OperatorRow> operators;  ///< (operator, column)
+  std::vector<RuleRow> rules;
+
+  bool empty() const { return types.empty() && operators.empty() && rules.empty(); }
+};
+
+/// Returns the text of a target file at `path` that extends `facts.target`. If that target is itself a file of learned
+/// facts, the new file takes over its rows and extends what it extends, so that chains do not grow.
+Result<std::string> learned_file(const LearnedFacts& facts, const std::string& path);
+
 struct RemedyInfo {
   const char* id;
   const char* kind;  ///< rewrite, setting, author
@@ -135,6 +156,27 @@ struct RuleInfo {
   const char* remedy;
   const char* summary;
 };
+/// A source of facts: a row of sources.def.
+struct SourceInfo {
+  const char* tag;    ///< Beginning of `Evidence::source`.
+  const char* date;   ///< "2026-07-23"
+  const char* basis;  ///< published, read
+  const char* title;
+};
+const std::vector<SourceInfo>& target_sources();
+
+/// Returns the rows of sources.def that a text such as "SR, SW#397" names, each once. Empty for unknown sources.
+std::vector<const SourceInfo*> find_sources(const std::string& source);
+
+/// A source of a target, and the number of its rows that name it.
+struct SourceUse {
+  const SourceInfo* source = nullptr;
+  size_t rows = 0;
+};
+
+/// Returns the sources of all rows of the target, the newest first. Rows with unknown sources are not counted.
+std::vector<SourceUse> sources_of(const Target& target);
+
 const std::vector<RemedyInfo>& target_remedies();
 const std::vector<RuleInfo>& target_rules();
 const RemedyInfo* find_remedy(const std::string& id);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "config/preset.h"
 #include "config/targets/target.h"
 #include "onnx_io/infer.h"
 #include "pipeline/report/json.h"
@@ -12,6 +13,7 @@
 #include "quarkq/check.h"
 #include "quarkq/status.h"
 #include "targets/assess.h"
+#include "targets/quantized_view.h"
 
 namespace quarkq {
 
@@ -25,28 +27,17 @@ std::string percent(double share) {
 
 /// An unknown placement meets no goal.
 void check_goals(const TargetCheckOptions& options, TargetReport& report) {
-  const double share = report.counts.npu_share();
-  if (share < options.min_npu) {
-    report.missed.push_back(cat("--min-npu: ", percent(share), " of the nodes that could be on the ", report.label,
-                                ", wanted are ", percent(options.min_npu)));
-  }
-  if (options.max_partitions >= 0 && report.unblocked.regions > static_cast<size_t>(options.max_partitions)) {
-    report.missed.push_back(
-        cat("--max-partitions: ", report.unblocked.regions, " regions, wanted are at most ", options.max_partitions));
-  }
+  report.missed = pipeline::missed_goals(options, report.counts, report.unblocked.regions, report.label);
   const bool has_goals = options.min_npu > 0 || options.max_partitions >= 0;
   if (has_goals && report.is_blocked && report.missed.empty())
     report.missed.push_back(cat("nothing would run on the ", report.label));
 }
 
 Result<TargetReport> judge(const pipeline::ModelFile& file, const TargetCheckOptions& options) {
-  const std::string& path = file.path;
   QQ_TRY(const config::Target target, config::load_target(options.target));
-  QQ_TRY(ir::Model model, pipeline::load_model(file));
-  Diagnostics ignored;
-  QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
-  QQ_TRY(TargetReport report, targets::assess(model, target).context(path));
-  report.model_path = path;
+  QQ_TRY(const ir::Model model, pipeline::load_typed_model(file));
+  QQ_TRY(TargetReport report, targets::assess(model, target).context(file.path));
+  report.model_path = file.path;
   check_goals(options, report);
   return report;
 }
@@ -145,9 +136,7 @@ std::string text(const Deployability& deployable) {
 
 // The report of check_target() as JSON. Keys and their order are part of the contract.
 
-namespace {
-
-using pipeline::Json;
+namespace pipeline {
 
 Json counts_json(const TargetCounts& counts) {
   return {{"total", counts.total},
@@ -156,41 +145,47 @@ Json counts_json(const TargetCounts& counts) {
           {"vitis_ep_cpu", counts.qdq_cpu},
           {"subgraphs", counts.regions},
           {"subgraphs_running", counts.regions_running},
-          {"mac_share", pipeline::number(counts.mac_share)},
-          {"npu_share", pipeline::number(counts.npu_share())}};
+          {"mac_share", number(counts.mac_share)},
+          {"npu_share", number(counts.npu_share())}};
 }
 
 Json reason_json(const TargetReason& reason) {
   return {{"rule", reason.rule},
           {"effect", name(reason.effect)},
-          {"grade", std::string(1, reason.grade)},
+          {"grade", grade_name(reason.grade)},
           {"source", reason.source},
           {"text", reason.text},
           {"remedy", reason.remedy.empty() ? Json(nullptr) : Json(reason.remedy)},
           {"remedy_text", reason.remedy_text}};
 }
 
-Json findings_list(const TargetReport& report) {
+Json regions_json(const std::vector<TargetRegion>& regions) {
   Json list = Json::array();
-  for (const TargetFinding& finding : report.findings) {
-    Json row = reason_json(finding.reason);
-    row["count"] = finding.count;
-    row["nodes"] = finding.nodes;
-    list.push_back(std::move(row));
-  }
-  return list;
-}
-
-Json regions_list(const TargetReport& report) {
-  Json list = Json::array();
-  for (const TargetRegion& region : report.regions) {
+  for (const TargetRegion& region : regions) {
     list.push_back({{"operators", region.operators},
                     {"nodes", region.nodes},
-                    {"mac_share", pipeline::number(region.mac_share)},
+                    {"mac_share", number(region.mac_share)},
                     {"running", region.is_running},
                     {"first", region.first},
                     {"last", region.last},
                     {"ops", region.ops}});
+  }
+  return list;
+}
+
+}  // namespace pipeline
+
+namespace {
+
+using pipeline::Json;
+
+Json findings_list(const TargetReport& report) {
+  Json list = Json::array();
+  for (const TargetFinding& finding : report.findings) {
+    Json row = pipeline::reason_json(finding.reason);
+    row["count"] = finding.count;
+    row["nodes"] = finding.nodes;
+    list.push_back(std::move(row));
   }
   return list;
 }
@@ -200,7 +195,7 @@ Json fallbacks_list(const TargetReport& report) {
   for (const TargetFallback& fallback : report.fallbacks) {
     Json row = {
         {"op", fallback.op}, {"verdict", name(fallback.verdict)}, {"count", fallback.count}, {"first", fallback.first}};
-    row["reason"] = reason_json(report.reasons[fallback.reason]);
+    row["reason"] = pipeline::reason_json(report.reasons[fallback.reason]);
     list.push_back(std::move(row));
   }
   return list;
@@ -231,19 +226,19 @@ std::string to_json(const TargetReport& report) {
   json["judged_as"] = report.judged_as;
   json["verdict"] = report.verdict;
   json["blocked"] = report.is_blocked;
-  json["predicted"] = counts_json(report.counts);
-  json["unblocked"] = counts_json(report.unblocked);
-  json["if_unknown_runs"] = counts_json(report.unknown_runs);
+  json["predicted"] = pipeline::counts_json(report.counts);
+  json["unblocked"] = pipeline::counts_json(report.unblocked);
+  json["if_unknown_runs"] = pipeline::counts_json(report.unknown_runs);
   json["operators"] = Json::object();
   for (size_t verdict = 0; verdict < kNodeVerdictNames.size(); ++verdict)
     json["operators"][kNodeVerdictNames[verdict]] = report.verdicts[verdict];
   json["macs"] = pipeline::number(report.macs);
   json["missed_goals"] = report.missed;
   json["findings"] = findings_list(report);
-  json["regions"] = regions_list(report);
+  json["regions"] = pipeline::regions_json(report.regions);
   json["fallbacks"] = fallbacks_list(report);
   json["reasons"] = Json::array();
-  for (const TargetReason& reason : report.reasons) json["reasons"].push_back(reason_json(reason));
+  for (const TargetReason& reason : report.reasons) json["reasons"].push_back(pipeline::reason_json(reason));
   json["nodes"] = nodes_list(report);
   return pipeline::text(json);
 }
@@ -251,6 +246,32 @@ std::string to_json(const TargetReport& report) {
 }  // namespace quarkq
 
 namespace quarkq::pipeline {
+
+Result<ir::Model> load_typed_model(const ModelFile& file) {
+  QQ_TRY(ir::Model model, load_model(file));
+  Diagnostics ignored;
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
+  return model;
+}
+
+Result<std::string> fitting_target(const ir::Model& model) {
+  QQ_TRY(const targets::QuantizedView view, targets::view_of(model));
+  const Result<config::PresetInfo> preset = config::find_preset(targets::type_of_model(view));
+  return preset.ok() ? preset.value().compiler : std::string();
+}
+
+std::vector<std::string> missed_goals(const TargetCheckOptions& options, const TargetCounts& counts, size_t regions,
+                                      const std::string& label) {
+  std::vector<std::string> missed;
+  const double share = counts.npu_share();
+  if (share < options.min_npu) {
+    missed.push_back(cat("--min-npu: ", percent(share), " of the nodes that could be on the ", label, ", wanted are ",
+                         percent(options.min_npu)));
+  }
+  if (options.max_partitions >= 0 && regions > static_cast<size_t>(options.max_partitions))
+    missed.push_back(cat("--max-partitions: ", regions, " regions, wanted are at most ", options.max_partitions));
+  return missed;
+}
 
 namespace {
 

@@ -30,6 +30,11 @@ Json agreement_json(const Agreement& agreement);
 /// Returns the predicted placement of a result, without its nodes.
 Json target_json(const TargetReport& target);
 
+// Parts of reports about targets.
+Json counts_json(const TargetCounts& counts);
+Json reason_json(const TargetReason& reason);
+Json regions_json(const std::vector<TargetRegion>& regions);
+
 /// Returns null if there is no prediction.
 Json deployable_json(const std::optional<Deployability>& deployable);
 

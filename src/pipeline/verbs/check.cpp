@@ -6,17 +6,16 @@
 
 #include "base/strings.h"
 #include "config/load.h"
-#include "config/preset.h"
 #include "config/resolve.h"
 #include "config/targets/target.h"
 #include "onnx_io/infer.h"
+#include "pipeline/report/check_target.h"
 #include "pipeline/report/details.h"
 #include "pipeline/run/job.h"
 #include "planning/constrain/npu_limits.h"
 #include "qdq/import/lift.h"
 #include "quarkq/status.h"
 #include "targets/assess.h"
-#include "targets/quantized_view.h"
 
 namespace quarkq {
 namespace {
@@ -68,10 +67,9 @@ namespace {
 Result<std::optional<Deployability>> on_fitting_target(ir::Model model) {
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
-  QQ_TRY(const targets::QuantizedView view, targets::view_of(model));
-  const Result<config::PresetInfo> preset = config::find_preset(targets::type_of_model(view));
-  if (!preset.ok() || preset.value().compiler.empty()) return std::optional<Deployability>();
-  QQ_TRY(const config::Target target, config::load_target(preset.value().compiler));
+  QQ_TRY(const std::string name, pipeline::fitting_target(model));
+  if (name.empty()) return std::optional<Deployability>();
+  QQ_TRY(const config::Target target, config::load_target(name));
   QQ_TRY(const TargetReport report, targets::assess(model, target));
   return std::optional(deployability(report));
 }

@@ -114,7 +114,7 @@ std::string table_text(const config::Target& target) {
   std::string text = "| option | value | note | evidence |\n|---|---|---|---|\n";
   for (const config::ProviderOption& row : target.options) {
     const config::Evidence& evidence = row.evidence;
-    text += cat("| `", row.name, "` | ", row.value, " | ", evidence.note, " | ", std::string(1, evidence.grade), ", ",
+    text += cat("| `", row.name, "` | ", row.value, " | ", evidence.note, " | ", grade_name(evidence.grade), ", ",
                 evidence.source, " |\n");
   }
   return text;

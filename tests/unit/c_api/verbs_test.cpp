@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quarkq/c_api.h"
+#include "unit/base/temp_folder.h"
 
 namespace quarkq {
 namespace {
@@ -116,7 +117,8 @@ const std::vector<VerbRow>& verbs() {
         {"top", "a list of integers"},
         {"output", kText}}},
       {"inspect", {{"model", kText}, {"nodes", kFlag}, {"scales", kFlag}}},
-      {"check", {{"model", kText}, {"target", kText}}},
+      {"check",
+       {{"model", kText}, {"target", kText}, {"ep_report", kTexts}, {"min_npu", kReal}, {"max_partitions", kInt}}},
       {"report", {{"report", kText}, {"output", kText}}},
   };
   return rows;
@@ -160,6 +162,33 @@ TEST(VerbsTest, AMissingModelIsNamed) {
     EXPECT_NE(failed.message, "") << verb;
     EXPECT_EQ(failed.report, "") << verb;
   }
+}
+
+TEST(VerbsTest, AReportOfTheCompilerIsReadBeforeTheModel) {
+  const test::TempFolder folder;
+  const std::string file = folder.write("report.json", "{\"nodeStat\": [");
+  const std::string request = "{\"model\": \"/nowhere/m.onnx\", \"ep_report\": [\"" + file + "\"]";
+  const Outcome damaged = call_verb("check", request + "}");
+  EXPECT_EQ(damaged.code, 4) << damaged.message;
+  EXPECT_EQ(damaged.message.find(file + ": line 1, column 15: found the end of the file"), 0u) << damaged.message;
+  for (const char* member : {"learn", "device", "driver", "compiler"}) {
+    const Outcome refused = call_verb("check", request + ", \"" + member + "\": 1}");
+    EXPECT_EQ(refused.message, std::string("check: ") + member + ": found 1, allowed is a text");
+  }
+}
+
+TEST(VerbsTest, WhatIsLearnedNeedsAReport) {
+  const Outcome refused = call_verb("check", R"({"model": "/nowhere/m.onnx", "learn": "mine.yaml"})");
+  EXPECT_EQ(refused.message, "check: learn is unknown in a request");
+}
+
+TEST(VerbsTest, AResultNeverOverwritesAReport) {
+  const test::TempFolder folder;
+  const std::string file = folder.write("report.json", "{}");
+  const Outcome refused =
+      call_verb("check", "{\"model\": \"m\", \"ep_report\": [\"" + file + "\"], \"learn\": \"" + file + "\"}");
+  EXPECT_EQ(refused.code, 2) << refused.message;
+  EXPECT_EQ(test::content_of(file), "{}");
 }
 
 TEST(VerbsTest, BytesThatAreNoModelAreRefused) {

@@ -52,6 +52,90 @@ TEST(TargetTest, EveryRowHasGradeSourceAndKnownRemedy) {
   }
 }
 
+TEST(TargetTest, EverySourceHasADate) {
+  const auto check = [](const std::string& where, const Evidence& evidence) {
+    EXPECT_FALSE(find_sources(evidence.source).empty())
+        << where << ": " << evidence.source << " has no row in config/targets/sources.def";
+  };
+  for (const std::string& name : target_names()) {
+    const Target target = loaded(name);
+    for (const TypeRow& row : target.types) check(name + " " + row.type, row.evidence);
+    for (const auto& [key, row] : target.operators) check(name + " " + key.first, row.evidence);
+    for (const RuleRow& row : target.rules) check(name + " " + row.rule, row.evidence);
+    for (const ProviderOption& row : target.options) check(name + " " + row.name, row.evidence);
+    for (const TargetSetting& row : target.settings) check(name + " " + row.key, row.evidence);
+  }
+}
+
+TEST(TargetTest, DatesOfSourcesAreDates) {
+  for (const SourceInfo& row : target_sources()) {
+    const std::string date = row.date, basis = row.basis;
+    ASSERT_EQ(date.size(), 10u) << row.tag;
+    EXPECT_TRUE(date >= "2023-01-01" && date[4] == '-' && date[7] == '-') << row.tag << ": " << date;
+    EXPECT_TRUE(date.substr(5, 2) <= "12" && date.substr(8) <= "31") << row.tag << ": " << date;
+    EXPECT_TRUE(basis == "published" || basis == "read") << row.tag;
+  }
+}
+
+TEST(TargetTest, TheLongestTagNamesTheSource) {
+  const auto tags = [](const std::string& source) {
+    std::string text;
+    for (const SourceInfo* row : find_sources(source)) text += cat(row->tag, " ");
+    return text;
+  };
+  EXPECT_EQ(tags("SW#397"), "SW#397 ");
+  EXPECT_EQ(tags("SW#401"), "SW# ");
+  EXPECT_EQ(tags("SR, SW#397"), "SR SW#397 ");
+  EXPECT_EQ(tags("OS#1432, OS#1433"), "OS# ");
+  EXPECT_EQ(tags("ROSS summary text; G2/ep-config-file.html (A) for the threshold"), "ROSS G2/ ");
+  EXPECT_EQ(tags("my lab"), "");
+}
+
+TEST(TargetTest, TheNewestSourceComesFirst) {
+  const std::vector<SourceUse> uses = sources_of(loaded("x1"));
+  ASSERT_FALSE(uses.empty());
+  for (size_t i = 1; i < uses.size(); ++i)
+    EXPECT_GE(std::string(uses[i - 1].source->date), std::string(uses[i].source->date));
+  EXPECT_TRUE(sources_of(Target{}).empty());
+}
+
+TEST(TargetTest, LearnedFilesBuildOnEachOther) {
+  const test::TempFolder folder;
+  LearnedFacts facts;
+  facts.target = "x1";
+  facts.seen = {"PHX", "32.0.203.280", "1.7.1", "a.onnx"};
+  facts.operators[{"MaxPool", "xint8"}] = {Placement::kFallsBack, {kSeenGrade, "a.onnx on PHX", "1 of 1"}, ""};
+  const std::string first = folder.write("mine.yaml", learned_file(facts, folder / "mine.yaml").value());
+  facts.target = first;
+  facts.operators = {{{"MaxPool", "a8w8"}, {Placement::kRuns, {kSeenGrade, "b.onnx", ""}, ""}},
+                     {{"Relu", "xint8"}, {Placement::kRuns, {kSeenGrade, "b.onnx", ""}, ""}}};
+  const std::string text = learned_file(facts, folder / "sub/more.yaml").value();
+  EXPECT_NE(text.find("extends: x1\n"), std::string::npos) << text;
+  const Result<Target> target = load_target(folder.write("sub/more.yaml", text));
+  ASSERT_TRUE(target.ok()) << target.status().message();
+  EXPECT_EQ(target.value().find_operator("MaxPool", "xint8").evidence.source, "a.onnx on PHX");
+  EXPECT_EQ(target.value().find_operator("Relu", "xint8").evidence.grade, kSeenGrade);
+  EXPECT_EQ(target.value().title, loaded("x1").title);
+}
+
+TEST(TargetTest, ALearnedFileExtendsAUsersFileByItsRelativePath) {
+  const test::TempFolder folder;
+  const std::string base = folder.write("base.yaml", "format: 1\nextends: x1\ntitle: ours\n");
+  LearnedFacts facts;
+  facts.target = base;
+  const std::string text = learned_file(facts, folder / "sub/mine.yaml").value();
+  EXPECT_NE(text.find("extends: ../base.yaml\n"), std::string::npos) << text;
+  EXPECT_TRUE(load_target(folder.write("sub/mine.yaml", text)).ok());
+}
+
+TEST(TargetTest, GradesAndMachinesOfLearnedFiles) {
+  const std::string start = "format: 1\nextends: x1\n";
+  EXPECT_TRUE(parse_target(start + "seen: {device: PHX, driver: \"1\", compiler: \"2\", model: m.onnx}\n", "m").ok());
+  expect_refused(start + "seen: {machine: PHX}\n", {"mine.yaml", "machine", "device"});
+  expect_refused(start + "seen: PHX\n", {"mine.yaml", "seen", "a map"});
+  expect_refused(start + "operators: [{op: Relu, runs: [xint8], grade: S, source: me}]\n", {"found S", "seen"});
+}
+
 TEST(TargetTest, AColumnOfATypeHasRows) {
   for (const std::string& name : target_names()) {
     const Target target = loaded(name);

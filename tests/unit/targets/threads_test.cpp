@@ -208,6 +208,27 @@ ir::Model float_bias() {
   return of(text.body(text.pair(text.op(cat("Add (", product, ", b)")))));
 }
 
+/// Convs with PRelus between, which X1 leaves on the CPU: `cuts` of them make cuts + 1 regions.
+ir::Model cut_by_prelus(int cuts) {
+  QuantizedText text;
+  text.constants += ", float[4, 1, 1] k = {0.1, 0.2, 0.3, 0.4}";
+  std::string value = text.pair(text.conv(text.pair("x")));
+  for (int i = 0; i < cuts; ++i) value = text.pair(text.conv(text.pair(text.op(cat("PRelu (", value, ", k)")))));
+  return of(text.body(value));
+}
+ir::Model three_regions() { return cut_by_prelus(2); }
+ir::Model two_regions() { return cut_by_prelus(1); }
+
+ir::Model activations_of_16_bits() {
+  return of(R"(g (float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y)
+    <float s = {0.25}, int16 z = {0}, int8 wz = {0}, int8[2, 2, 1, 1] w = {1, 2, 3, 4}> {
+      a = com.microsoft.QuantizeLinear (x, s, z) b = com.microsoft.DequantizeLinear (a, s, z)
+      wd = DequantizeLinear (w, s, wz)
+      c = Conv <strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], kernel_shape = [1, 1], group = 1> (b, wd)
+      d = com.microsoft.QuantizeLinear (c, s, z) y = com.microsoft.DequantizeLinear (d, s, z) })",
+            {"com.microsoft"});
+}
+
 ir::Model embedding() {
   return of("g (int64[1, 3] i) => (float[1, 3, 2] y) <float[4, 2] t = {1, 2, 3, 4, 5, 6, 7, 8}> { y = Gather(t, i) }");
 }
@@ -307,6 +328,10 @@ const Thread kThreads[] = {
     {"encoder on Windows ML", "winml", "transformer", "note", "compare-on-device", attention, plain},
     {"WML#783 quantized for Windows ML", "winml", "quantized-model", "note", "compile-with-report", good_quantized,
      plain},
+    {"WML#1226 16 bits on Windows ML", "winml", "quantized-model", "unknown", "float-model", activations_of_16_bits,
+     plain},
+    {"encoder on X2", "x2", "transformer", "note", "quantize-a16w8", attention, plain},
+    {"dpu_subgraph_num", "x1", "regions-above", "note", "raise-region-limit", three_regions, two_regions},
     {"zero point on gen2", "gen2-vint8", "zero-point-not-0", "unknown", "symmetric-zero-points", zero_point_3,
      good_quantized},
     {"channel shuffle", "x2", "channel-shuffle", "falls-back", "channel-shuffle-at-rank-4", shuffle, good_quantized},
@@ -356,6 +381,30 @@ TEST(ThreadsTest, CrashesComeFirst) {
   const TargetReport report = test::assessed(without_attributes(), "x2");
   ASSERT_FALSE(report.findings.empty());
   EXPECT_EQ(report.findings.front().reason.effect, TargetEffect::kCrash);
+}
+
+TEST(ThreadsTest, TheRuleAboutRegionsLeavesThePlacementAlone) {
+  const TargetReport report = test::assessed(three_regions(), "x1");
+  EXPECT_EQ(report.unblocked.regions, 3u);
+  EXPECT_EQ(report.verdict, "runs-partly");
+  EXPECT_EQ(test::find_rule(report, "regions-above")->reason.text.substr(0, 9), "3 regions");
+  for (const TargetReason& reason : report.reasons) EXPECT_NE(reason.rule, "regions-above");
+}
+
+// Facts about the provider and the device, which no model shows, are options of the targets.
+TEST(ThreadsTest, FactsOutsideOfModelsAreOptions) {
+  const struct {
+    const char *target, *option, *source;
+  } facts[] = {{"x1", "sessions", "SW#402"},         {"x2", "sessions", "SW#402"},
+               {"vaiml-bf16", "sessions", "SW#402"}, {"x2", "display", "SW#398"},
+               {"x1", "release", "SW#375"},          {"x1", "dpu_subgraph_num", "documents of older providers"}};
+  for (const auto& fact : facts) {
+    const config::Target target = config::load_target(fact.target).value();
+    const auto found = std::ranges::find(target.options, fact.option, &config::ProviderOption::name);
+    ASSERT_NE(found, target.options.end()) << fact.target << " " << fact.option;
+    EXPECT_EQ(found->evidence.source, fact.source) << fact.option;
+    EXPECT_FALSE(found->evidence.note.empty()) << fact.option;
+  }
 }
 
 TEST(ThreadsTest, NonMaxSuppressionStaysOnTheCpuEverywhere) {

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "pipeline/report/html/markup.h"
+#include "pipeline/report/html/region_strip.h"
 #include "quarkq/check.h"
 #include "quarkq/status.h"
 
@@ -14,24 +15,19 @@ namespace {
 using namespace pipeline::html;
 
 constexpr const char* kVerdictNames[] = {"runs", "falls back", "blocks everything", "unknown"};  // by NodeVerdict
-constexpr size_t kMostBlocks = 4000;  ///< of the picture; more nodes than that are drawn in order, the rest is left out
 
 std::string share_text(double share) { return short_number(100 * share) + " %"; }
 
-std::string figure_tile(const std::string& title, const std::string& figure) {
-  return element("div", {{"class", "tile"}}, escaped(title) + element("b", {}, escaped(figure)));
-}
-
-std::string evidence_text(const TargetReason& reason) { return cat(reason.grade, ", ", reason.source); }
+std::string evidence_text(const TargetReason& reason) { return cat(grade_name(reason.grade), ", ", reason.source); }
 
 std::string target_header(const TargetReport& report) {
   const TargetCounts& counts = report.counts;
-  std::string tiles = figure_tile("nodes on " + report.label, cat(counts.npu, " of ", counts.total));
-  tiles += figure_tile("operators on CPU", cat(counts.cpu));
-  tiles += figure_tile("Q/DQ on CPU", cat(counts.qdq_cpu));
-  tiles += figure_tile("regions", cat(report.unblocked.regions));
-  tiles += figure_tile("multiply-accumulates on " + report.label, share_text(counts.mac_share));
-  tiles += figure_tile("unknown operators", cat(report.verdicts[static_cast<size_t>(NodeVerdict::kUnknown)]));
+  std::string tiles = tile("nodes on " + report.label, cat(counts.npu, " of ", counts.total));
+  tiles += tile("operators on CPU", cat(counts.cpu));
+  tiles += tile("Q/DQ on CPU", cat(counts.qdq_cpu));
+  tiles += tile("regions", cat(report.unblocked.regions));
+  tiles += tile("multiply-accumulates on " + report.label, share_text(counts.mac_share));
+  tiles += tile("unknown operators", cat(report.verdicts[static_cast<size_t>(NodeVerdict::kUnknown)]));
   const std::string file = std::filesystem::path(report.model_path).filename();
   return text_element("h1", file + " on " + report.target) + "\n" +
          element("p", {{"class", "verdict"}}, element("b", {}, escaped("Verdict: " + report.verdict))) +
@@ -56,39 +52,22 @@ std::string target_findings(const TargetReport& report) {
       table(rows));
 }
 
-/// One column for each operator in execution order: its region, or none.
 std::string region_picture(const TargetReport& report) {
-  const size_t count = std::min(report.nodes.size(), kMostBlocks);
-  std::string blocks;
-  for (size_t i = 0; i < count; ++i) {
-    const TargetNode& node = report.nodes[i];
-    const bool is_unknown = node.verdict == NodeVerdict::kUnknown;
-    const char* kind = node.region >= 0 ? (node.region % 2 == 0 ? "good" : "fill") : is_unknown ? "fair" : "bad";
-    const std::string label = cat(node.name, " (", node.op, "): ", kVerdictNames[static_cast<size_t>(node.verdict)]);
-    blocks += element("rect", {{"class", kind}, {"x", cat(i)}, {"width", "1"}, {"height", "10"}},
-                      text_element("title", label));
+  std::vector<StripPart> parts;
+  for (const TargetNode& node : report.nodes) {
+    const char* other = node.verdict == NodeVerdict::kUnknown ? "fair" : "bad";
+    parts.push_back(
+        {node.region, other, cat(node.name, " (", node.op, "): ", kVerdictNames[static_cast<size_t>(node.verdict)])});
   }
-  const Attributes box = {{"viewBox", cat("0 0 ", std::max<size_t>(count, 1), " 10")},
-                          {"preserveAspectRatio", "none"},
-                          {"style", "height: 48px"},
-                          {"role", "img"},
-                          {"aria-label", "operators in execution order, coloured by region"}};
-  return element("svg", box, blocks);
+  return region_strip(parts, "operators in execution order, coloured by region");
 }
 
 std::string target_regions(const TargetReport& report) {
-  std::vector<std::vector<std::string>> rows = {
-      {"region", "operators", "nodes", "multiply-accumulates", "from", "to", "runs"}};
-  for (size_t i = 0; i < report.regions.size(); ++i) {
-    const TargetRegion& region = report.regions[i];
-    rows.push_back({cat(i), cat(region.operators), cat(region.nodes), share_text(region.mac_share), region.first,
-                    region.last, region.is_running ? "yes" : "left to the CPU"});
-  }
   return section(
       "Regions",
       "Operators in execution order. Green and blue: regions, alternating; red: on the CPU; yellow: unknown. "
       "As it would be once nothing blocks the whole model.",
-      region_picture(report) + table(rows));
+      region_picture(report) + region_table(report.regions));
 }
 
 std::string target_fallbacks(const TargetReport& report) {
