@@ -146,7 +146,7 @@ struct Deployability {
 
   std::string target;
   Holds holds = Holds::kUnknown;
-  std::string why;     ///< Reason of kNo, kUnknown and kInParts; otherwise empty.
+  std::string why;     ///< Reason of kNo, kUnknown and kInParts; with kYes what no source states, or empty.
   std::string remedy;  ///< Id of the remedy (TargetReason::remedy) for `why`; empty if there is none.
   size_t placed = 0, total = 0, regions = 0;  ///< The counts of TargetReport::counts.
 };

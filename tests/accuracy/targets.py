@@ -35,6 +35,15 @@ float tail, photos that were not calibrated with. In brackets the 95 % interval 
 against the float model. Below each score: placed nodes, regions, and what a rescue did to the formats.
 
 """
+LABELLED = ("mAP", "top-1 %", "h-mean", "exact lines %")  # measures in points of the task
+VERDICTS = """
+## Verdicts
+
+What the summaries of the same runs said, before any label was seen, of results that lose points of a labelled measure. Right: good within 1 point
+of the float model, fair within 3, poor otherwise. False comfort: good or fair, and more than 3 points lost. False alarm: poor, within 1 point,
+although the target runs it.
+
+"""
 
 
 def session(path):

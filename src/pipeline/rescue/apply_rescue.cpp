@@ -15,6 +15,7 @@
 #include "compare/output_kinds.h"
 #include "config/load.h"
 #include "config/print.h"
+#include "config/targets/target.h"
 #include "ir/graph_analysis.h"
 #include "ir/traversal.h"
 #include "pipeline/report/check_target.h"
@@ -216,6 +217,23 @@ Status find_hard(const ir::Model& written, Judges& judges) {
   return Status();
 }
 
+/// Operators that the table of the target marks for 8 bits only stay in 8 bits. Empty without such a target.
+std::function<bool(const ir::Node&)> wide_placement(const config::Settings& settings) {
+  if (!settings.target) return {};
+  Result<config::Target> loaded = config::load_target(*settings.target);
+  if (!loaded.ok()) return {};
+  const auto target = std::make_shared<config::Target>(std::move(loaded).value());
+  const config::TypeRow *narrow = target->find_type("a8w8"), *wide = target->find_type("a16w8");
+  if (narrow == nullptr || wide == nullptr) return {};
+  return [target, narrow, wide](const ir::Node& node) {
+    const std::string op = ir::full_op_name(node);
+    const auto runs = [&](const config::TypeRow& type) {
+      return target->find_operator(op, type.column).verdict == config::Placement::kRuns;
+    };
+    return runs(*wide) || !runs(*narrow);
+  };
+}
+
 RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) {
   const compare::ExpectedOutputs* hard = judges.hard ? &*judges.hard : nullptr;
   const auto next_trial = [&run] {
@@ -230,7 +248,9 @@ RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) 
           .before = before,
           .applied = {},
           .next_trial = next_trial,
-          .is_placed_alike = {}};
+          .is_placed_alike = {},
+          .tried = nullptr,
+          .runs_wide = wide_placement(run.state.settings)};
 }
 
 /// Fine-tuning rounds weights itself: what is left of a rescue without rounding.

@@ -355,14 +355,30 @@ class Rescuer {
     return Status();
   }
 
+  /// Whether the target places all nodes that would read or write an activation of 16 bits.
+  bool may_widen(ir::NodeId id) const {
+    const auto runs_wide = [&](ir::ValueId value) {
+      if (!value.valid() || graph_.constant(value) != nullptr) return true;
+      const ir::Node* producer = graph_.producer(value);
+      return (producer == nullptr || in_.runs_wide(*producer)) &&
+             std::ranges::all_of(graph_.value(value).uses,
+                                 [&](const ir::Use& use) { return in_.runs_wide(graph_.node(use.node)); });
+    };
+    const ir::Node& node = graph_.node(id);
+    return std::ranges::all_of(node.inputs, runs_wide) && std::ranges::all_of(node.outputs, runs_wide);
+  }
+
   /// Nodes in the order of their noise; those with a limit by what they remove for their multiply-accumulates.
   Status spare_nodes(const Spared& way, const Remedies& common) {
     spared_ = way;
     base_ = common;
     base_.weights = way.weights;
-    if (ranked_.empty()) {
-      QQ_TRY(ranked_, ranked_nodes());
+    if (all_ranked_.empty()) {
+      QQ_TRY(all_ranked_, ranked_nodes());
     }
+    ranked_ = all_ranked_;
+    if (!way.in_float && in_.runs_wide)
+      std::erase_if(ranked_, [&](const NoisyNode& one) { return !may_widen(one.node); });
     return way.mac_share < 1 ? spare_few() : spare_many();
   }
 
@@ -433,17 +449,17 @@ class Rescuer {
   const RescueInputs& in_;
   const ir::Graph& graph_;
   Agreement after_;
-  Spared spared_;  ///< what single nodes are given now
-  std::vector<NoisyNode> ranked_;
-  Remedies base_;  ///< what counts for all tensors
-  Remedies best_;  ///< with single nodes; what `after_` was measured with
+  Spared spared_;                               ///< what single nodes are given now
+  std::vector<NoisyNode> all_ranked_, ranked_;  ///< `ranked_`: without nodes that the target does not take wide.
+  Remedies base_;                               ///< what counts for all tensors
+  Remedies best_;                               ///< with single nodes; what `after_` was measured with
   std::shared_ptr<const Trial> last_trial_, best_trial_;
 };
 
 }  // namespace
 
 size_t most_format_trials(size_t nodes) {
-  constexpr size_t kMostWays = 5;  // of ways_to_spare()
+  constexpr size_t kMostWays = 8;  // of change_formats()
   const size_t steps = std::bit_width(nodes);
   const size_t plain_and_channels = 3, rounded = 1, fallback = 1;
   return SearchLimits().trials + plain_and_channels + rounded + kMostWays * (2 * steps + fallback);
