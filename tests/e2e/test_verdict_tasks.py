@@ -120,6 +120,30 @@ def scales_per_channel_come_after_16_bits_where_no_source_names_them(target):
 
 
 @test()
+def activations_of_operators_without_16_bits_keep_8():
+    """x2 runs Resize with 8 bits only: what it reads and writes is not widened, and it stays in the region."""
+    with temp_folder() as folder:
+        random = np.random.default_rng(2)
+        factors = np.ones((1, 8, 1, 1))
+        factors[0, 0] = 1e3
+        last = random.normal(size=(8, 8, 1, 1))
+        last[:, 0] = 0
+        nodes = [helper.make_node("Conv", ["x", "w"], ["a"], "first", pads=[1, 1, 1, 1]), helper.make_node("Mul", ["a", "f"], ["b"], "massive"),
+                 helper.make_node("Add", ["b", "a"], ["c"], "residual"), helper.make_node("Conv", ["c", "v"], ["d"], "second"),
+                 helper.make_node("Relu", ["d"], ["e"], "relu"),
+                 helper.make_node("Resize", ["e", "", "s"], ["r"], "resize", mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+                 helper.make_node("Conv", ["r", "u"], ["y"], "third")]
+        stored = [weights("w", random.normal(size=(8, 8, 3, 3))), weights("f", factors), weights("v", last), weights("s", [1, 1, 2, 2]),
+                  weights("u", random.normal(size=(8, 8, 1, 1)))]
+        model = save(folder, nodes, [("x", [1, 8, 8, 8])], [("y", [1, 8, 16, 16])], stored)
+        calib = samples(folder, 24, lambda _: {"x": random.normal(size=(1, 8, 8, 8))})
+        report, _ = report_of(folder, model, calib, target="x2")
+        wide = set(report["rescue"]["tensors_in_16_bits"]) if report["rescue"] else set()
+        expect(not wide & {"e", "r"}, f"widened are {wide}")
+        expect_equal(report["deployable"]["holds"], "yes", report["deployable"])
+
+
+@test()
 def only_listed_formats_are_tried():
     with temp_folder() as folder:
         nodes, stored = depthwise(300)

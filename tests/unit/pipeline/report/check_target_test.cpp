@@ -52,6 +52,31 @@ TEST(CheckTargetTest, ABlockedModelMeetsNoGoal) {
   EXPECT_NE(report.missed[0].find("nothing would run"), std::string::npos);
 }
 
+TEST(DeployabilityTest, NamesWhatNoSourceStates) {
+  TargetReport report;
+  report.target = "x2";
+  report.counts.total = report.counts.npu = 40;
+  report.counts.regions = 1;
+  EXPECT_EQ(text(deployability(report)), "deployable on x2: yes, 40 of 40 nodes");
+  const auto add = [&](const char* rule, TargetEffect effect) {
+    TargetFinding finding;
+    finding.reason.rule = rule;
+    finding.reason.effect = effect;
+    report.findings.push_back(finding);
+  };
+  add("opset-other", TargetEffect::kNote);
+  EXPECT_EQ(text(deployability(report)), "deployable on x2: yes, 40 of 40 nodes") << "a note is known";
+  add("per-channel-scale", TargetEffect::kUnknown);
+  const Deployability found = deployability(report);
+  EXPECT_EQ(found.holds, Deployability::Holds::kYes);
+  EXPECT_EQ(found.why, "no source states whether x2 takes a vector of several scales");
+  EXPECT_EQ(text(found), "deployable on x2: yes, 40 of 40 nodes; " + found.why);
+  add("batch-above-1", TargetEffect::kUnknown);
+  EXPECT_NE(deployability(report).why.find("a vector of several scales, "), std::string::npos);
+  add("lstm", TargetEffect::kCrash);
+  EXPECT_EQ(deployability(report).holds, Deployability::Holds::kNo) << "what is known counts first";
+}
+
 TEST(CheckTargetTest, JsonHasEveryPart) {
   const json found = json::parse(to_json(checked(kFloat, {.target = "vaiml-bf16"})));
   EXPECT_EQ(found["verdict"], "unknown");
