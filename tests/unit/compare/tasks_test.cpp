@@ -214,6 +214,48 @@ TEST(TaskTest, GradesFollowTheLimits) {
   EXPECT_EQ(share_agreement("mask", "overlap", 0.97, limits).text, "overlap 97 %");
 }
 
+TEST(TaskTest, ChannelsMayBeLast) {
+  const Outputs classes({1, 48, 48, 6}, 2, [](size_t, size_t i) { return i % 6 == (i / 6 % 48) / 8 ? 9.0 : 0.0; });
+  EXPECT_EQ(classes.name(), "pixels");
+  const auto moved = classes.agreement([](double value, size_t i) { return i % 6 == 0 ? value + 20 : value; });
+  EXPECT_EQ(moved->grade, Grade::kPoor) << "every pixel has the first class";
+  const Outputs picture({1, 48, 64, 3}, 2, [](size_t, size_t i) { return static_cast<double>(i % 200); });
+  EXPECT_EQ(picture.name(), "picture");
+  const Outputs mask({1, 48, 64, 1}, 2, [](size_t, size_t i) { return i % 64 < 9 ? 1.0 : 0.0; });
+  EXPECT_EQ(mask.name(), "mask");
+}
+
+TEST(TaskTest, TwoChannelsAreClassesOfPixelsWhereTheyAreSure) {
+  const Outputs sure({1, 2, 48, 48}, 2, [](size_t, size_t i) { return (i / 2304 == 0) == (i % 48 < 20) ? 6.0 : -6.0; });
+  EXPECT_EQ(sure.name(), "pixels");
+  const Outputs flow({1, 2, 48, 48}, 2, [](size_t, size_t i) { return 0.001 * static_cast<double>(i % 48); });
+  EXPECT_NE(flow.name(), "");
+}
+
+/// Scores as [batch, channels, places], where one class of eight is found at a few places.
+TEST(BoxTaskTest, ChannelsMayComeBeforePlaces) {
+  const Outputs scores({1, 8, 400}, 4, [](size_t sample, size_t i) {
+    const size_t channel = i / 400, place = i % 400;
+    return place % 40 == sample && channel == place % 8 ? 0.8 : 0.01;
+  });
+  EXPECT_EQ(scores.name(), "boxes");
+  const auto swapped = scores.agreement([](double value, size_t i) { return i % 400 < 200 ? 0.8 - value : value; });
+  EXPECT_EQ(swapped->grade, Grade::kPoor) << swapped->text;
+  const Outputs few({1, 8, 400}, 1, [](size_t, size_t i) { return i < 8 ? 0.8 : 0.01; });
+  EXPECT_EQ(few.name(), "") << "8 objects are too few for an average";
+}
+
+TEST(BoxTaskTest, SoftmaxWithABackgroundCountsTheOthers) {
+  Outputs faces({1, 1000, 2}, 4, [](size_t sample, size_t i) {
+    const double face = i / 2 % 100 == sample ? 0.9 : 0.05;
+    return i % 2 == 1 ? face : 1 - face;
+  });
+  faces.makes_choices = true;
+  EXPECT_EQ(faces.name(), "boxes");
+  const auto blind = faces.agreement([](double, size_t i) { return i % 2 == 1 ? 0.05 : 0.95; });
+  EXPECT_EQ(blind->grade, Grade::kPoor) << "99 % of the rows have the same class";
+}
+
 TEST(SampleRolesTest, AreDrawnApartWhereThereAreEnough) {
   const SampleRoles roles = sample_roles(128, 32);
   EXPECT_EQ(roles.chosen.size(), kMostChosen);
