@@ -28,7 +28,7 @@ ITEMS = {
                                       "test_terminal.names_and_counts_are_those_of_the_file"],
     "3 nodes of a float model": ["test_terminal.inspect_lists_the_nodes_of_a_float_model"],
     "4 progress floods": ["test_terminal.one_line_that_fits", "test_transcript.the_walkthrough_fits", "test_first_contact.analyze_counts_layers"],
-    "5 the verdict is one sample": ["test_guards.the_worst_of_several_samples_counts", "test_guards.samples_are_spread_over_the_folder",
+    "5 the verdict is one sample": ["test_guards.the_worst_of_several_samples_counts", "test_guards.samples_are_drawn_from_the_folder",
                                     "test_terminal.verdict_and_next_step"],
     "6 quantized again": ["test_already_quantized.what_was_written_is_refused", "test_requantize.gives_nearly_the_direct_result",
                           "test_requantize.a_folded_activation_comes_back", "test_requantize.what_cannot_be_removed_is_named"],
