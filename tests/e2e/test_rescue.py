@@ -353,11 +353,11 @@ def requirement_is_judged_after_the_rescue():
 
 @test()
 def weights_that_carry_the_loss_are_rounded_before_activations_are_widened():
-    """16 bits alone gain nothing here (cosine 0.35), better rounding alone 0.85: both together 0.98."""
+    """16 bits alone gain nothing here (cosine 0.35), better rounding alone 0.85: both together 0.98, with scales per channel 0.995."""
     inputs = shared("golden", "inputs", "mlsd_tiny_320", "calib")
     with temp_folder() as folder:
         report = os.path.join(folder, "r.json")
-        run("quantize", shared("models", "mlsd_tiny_320.onnx"), "--config", "a8w8", "--calib", inputs, "-o",
+        run("quantize", shared("models", "mlsd_tiny_320.onnx"), "--config", "a8w8", "--target", "x2", "--calib", inputs, "-o",
             os.path.join(folder, "q.onnx"), "--json=" + report, "--quiet")
         with open(report, encoding="utf-8") as file:
             rescue = json.load(file)["rescue"]
@@ -396,7 +396,7 @@ def ranges_are_searched_before_formats_change():
                 return file.read(), report["rescue"], min(output["cosine"] for output in report["outputs"])
         _, none, before = made("plain.onnx", "--on-collapse", "warn")
         rescued, rescue, after = made("q.onnx")
-        expect(none is None and SEARCHED in rescue["float_changes"] and not rescue["tensors_in_16_bits"], f"the rescue is {rescue}")
+        expect(none is None and SEARCHED in rescue["float_changes"] and rescue["macs_in_16_bits"] <= 0.2, f"the rescue is {rescue}")
         expect(after > 0.98 > 0.97 > before, f"cosine {before} became {after}")
         same, _, _ = made("same.onnx", *(part for setting in rescue["settings"] for part in ("--set", setting)), "--on-collapse", "warn")
         expect(same == rescued, "the settings of the report give another model")
