@@ -69,10 +69,10 @@ TEST(DeployabilityTest, NamesWhatNoSourceStates) {
   add("per-channel-scale", TargetEffect::kUnknown);
   const Deployability found = deployability(report);
   EXPECT_EQ(found.holds, Deployability::Holds::kYes);
-  EXPECT_EQ(found.why, "no source states whether x2 takes a vector of several scales");
+  EXPECT_EQ(found.why, "no source states whether x2 takes scales per channel");
   EXPECT_EQ(text(found), "deployable on x2: yes, 40 of 40 nodes; " + found.why);
   add("batch-above-1", TargetEffect::kUnknown);
-  EXPECT_NE(deployability(report).why.find("a vector of several scales, "), std::string::npos);
+  EXPECT_NE(deployability(report).why.find("scales per channel, "), std::string::npos);
   add("lstm", TargetEffect::kCrash);
   EXPECT_EQ(deployability(report).holds, Deployability::Holds::kNo) << "what is known counts first";
 }
