@@ -49,7 +49,7 @@ TaskPtr find_pixels(const FloatOutput& output);   ///< One class of each pixel.
 TaskPtr find_picture(const FloatOutput& output);  ///< A picture.
 TaskPtr find_boxes(const FloatOutput& output);    ///< Scores of many places, of which few are large.
 
-/// Below this mean cosine a task is not done, whatever its figure.
+/// Below this mean cosine a task is not done, with any figure.
 inline constexpr double kLeastCosineOfTask = 0.9;
 
 /// Limits of a figure. Larger is better.

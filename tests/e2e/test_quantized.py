@@ -227,6 +227,6 @@ def default_output_name(case):
         shutil.copyfile(shared_model("resnet8_cifar10"), model)
         quarkq("quantize", "--config", preset, "--target", "none", "--calib", shared("golden", "inputs", "resnet8_cifar10", "calib"), model)
         written = {name for name in os.listdir(folder) if not name.endswith(".rescued.yaml")}
-        expect_equal(written, {"net.v1.onnx", "net.v1_quantized.onnx"}, "files beside the model")
+        expect_equal(written, {"net.v1.onnx", "net.v1_quantized.onnx"}, "files next to the model")
         expect_same_file(model, shared_model("resnet8_cifar10"), "the input model")
         expect_same_file(os.path.join(folder, "net.v1_quantized.onnx"), quantized("resnet8_cifar10", preset), "with and without -o")

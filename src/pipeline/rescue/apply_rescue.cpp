@@ -204,10 +204,12 @@ Result<Judges> make_judges(const Run& run, const ir::Model& body) {
   return Judges{std::move(known), std::move(all), std::move(few)};
 }
 
-/// Finds the samples that the outputs of `written` are worst on.
-Status find_hard(const ir::Model& written, Judges& judges) {
+/// Finds the samples that the outputs of `written` are worst on. `outputs`: their agreement with `judges.all`.
+Status find_hard(const ir::Model& written, std::vector<OutputAgreement> outputs, Judges& judges) {
   Diagnostics ignored;
-  QQ_TRY(const std::vector<OutputAgreement> outputs, judges.known.compare(written, ignored));
+  if (judges.all.sample_count() < judges.known.sample_count()) {
+    QQ_TRY(outputs, judges.known.compare(written, ignored));
+  }
   std::vector<size_t> places;
   for (const OutputAgreement& output : outputs)
     if (!output.near_zero) places.push_back(judges.known.place_of(output.worst_sample));
@@ -279,8 +281,8 @@ Result<bool> rescue(Run& run, const ir::Model& original) {
   const Stopwatch watch;
   QQ_TRY(Judges judges, make_judges(run, original));
   QQ_TRY(const ir::Model written, whole_model(run.state.model, run.state.tail));
-  QQ_RETURN_IF_ERROR(find_hard(written, judges));
   QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(written, run.state.diagnostics));
+  if (run.is_poor) QQ_RETURN_IF_ERROR(find_hard(written, outputs, judges));  // only other formats are tried on them
   QQ_TRY(const Agreement before, compare::worst_agreement(outputs));
   QQ_TRY(const std::optional<Rescued> rescued,
          find_rescue(run, inputs_of(run, judges, before), refusals_of(run.state.model, run.state.settings)));

@@ -223,9 +223,9 @@ class Rescuer {
     return Status();
   }
 
-  /// The best formats with better weights.
+  /// The best formats with better weights. Nothing is left to try if no format was: find_rounding() tried the weights.
   Status add_weights(const WeightRemedy& weights) {
-    if (weights.empty() || weights == best_.weights) return Status();
+    if (weights.empty() || weights == best_.weights || all_ranked_.empty()) return Status();
     Remedies remedies = best_;
     remedies.weights = weights;
     QQ_TRY(const Agreement found, outputs_with(remedies));

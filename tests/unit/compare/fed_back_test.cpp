@@ -51,7 +51,7 @@ TEST(FedBackTest, ErrorsOfAStateAddUp) {
   EXPECT_GT(one, 0.99);
   EXPECT_LT(many, one);
   EXPECT_NEAR(fed_back("1, 1, 1, 1", 20).at("y").cosine, 1, 1e-12);
-  EXPECT_EQ(fed_back("1, 1, 1, 1", 20).count("hn"), 0u) << "a state is no result";
+  EXPECT_EQ(fed_back("1, 1, 1, 1", 20).count("hn"), 0u) << "a state is not a result";
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ struct Outputs {
   }
 };
 
-/// Logits of `classes` classes, one of which stands out.
+/// Logits of `classes` classes, one of which is far above the others.
 Outputs classifier(size_t samples = 32, double height = 9, size_t classes = 20) {
   return {{1, static_cast<int64_t>(classes)}, samples, [=](size_t sample, size_t i) {
             return i == sample % classes ? height : std::sin(static_cast<double>(i * 7 + sample));
@@ -84,7 +84,7 @@ TEST(ClassTaskTest, AClassThatIsAsLikelyCostsNothing) {
 
 TEST(ClassTaskTest, NeedsSamplesAndLogitsThatStandOut) {
   EXPECT_EQ(classifier(15).name(), "") << "too few samples";
-  EXPECT_EQ(classifier(32, 1.5).name(), "") << "an embedding: no value stands out";
+  EXPECT_EQ(classifier(32, 1.5).name(), "") << "an embedding: no value is far above the others";
   const Outputs points({1, 40}, 32,
                        [](size_t sample, size_t i) { return static_cast<double>((i * 37 + sample) % 224); });
   EXPECT_EQ(points.name(), "") << "coordinates: the largest is one of many large ones";
@@ -187,7 +187,7 @@ TEST(TaskTest, OutputsWithoutOneKeepTheirCosines) {
   EXPECT_EQ(task_of({{1, 64, 8, 8}}, {filled(64 * 64, 0.1)}), nullptr) << "features";
   EXPECT_EQ(task_of({{0, 20}}, {{}}), nullptr) << "no values";
   const Outputs dense({1, 300, 6}, 2, [](size_t, size_t i) { return i % 2 == 0 ? 0.9 : 0.6; });
-  EXPECT_EQ(dense.name(), "") << "scores that are large everywhere are no boxes";
+  EXPECT_EQ(dense.name(), "") << "scores that are large everywhere do not find objects";
 }
 
 TEST(TaskTest, ValuesThatAreNoNumbersAreNotRight) {
