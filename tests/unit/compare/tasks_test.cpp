@@ -164,7 +164,7 @@ TaskPtr task_of(const std::vector<ir::Shape>& dims, const std::vector<Values>& v
   return find_task({false, 0, dims, values});
 }
 
-Values filled(size_t count, double value) { return Values(count, value); }
+Values filled(int count, double value) { return Values(static_cast<size_t>(count), value); }
 
 TEST(TaskTest, SamplesOfOtherSizesAreCounted) {
   Values small = filled(32 * 64, 0.01), large = filled(64 * 64, 0.01);
