@@ -217,6 +217,7 @@ struct Settings {
   bool replaces_tanh() const { return legalize.tanh_to_sigmoid.value_or(false); }
   bool reshapes_views() const { return legalize.views_to_reshape.value_or(false); }
   bool counts_slices_forward() const { return legalize.positive_slice_bounds.value_or(false); }
+  bool replaces_layer_norms() const { return legalize.layer_norm_to_instance_norm.value_or(false); }
   bool normalizes_at_rank_4() const { return legalize.normalization_at_rank_4.value_or(false); }
   bool pads_before_convs() const { return legalize.pad_before_conv.value_or(false); }
   bool quantizes_edges() const { return legalize.quantized_edges.value_or(false); }

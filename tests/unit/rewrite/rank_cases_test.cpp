@@ -172,6 +172,31 @@ PassCase norm_of_rank_3() {
           .tolerance = 0};
 }
 
+PassCase norm_of_rows() {
+  const char* node = "[norm] y = LayerNormalization <axis = -1, epsilon = 0.01> (x, s, b)";
+  return {.pass = "layer-norm-to-instance-norm",
+          .name = "LastAxis",
+          .model = cat("g (float[2, 3, 4] x) => (float[2, 3, 4] y) <float[4] s = {1, 2, 3, 4}, float[4] b = {1, 0, -1, "
+                       "0.5}> { ",
+                       node, " }"),
+          .guards = {{"ShapeIsNotKnown", "(float[2, 3, 4] x)", "(float[2, N, 4] x)"},
+                     {"RowsAreTooMany", "(float[2, 3, 4] x) => (float[2, 3, 4] y)",
+                      "(float[2, 40000, 4] x) => (float[2, 40000, 4] y)"},
+                     {"OtherOperator", node, "y = Relu (x)"},
+                     {"StatisticsAreRead", node, "z, m = LayerNormalization (x, s, b) y = Add (z, m)"}},
+          .sets = {"legalize.layer_norm_to_instance_norm=true"}};
+}
+
+PassCase norm_without_bias() {
+  return {.pass = "layer-norm-to-instance-norm",
+          .name = "NoBias",
+          .model =
+              "g (float[3, 2, 2] x) => (float[3, 2, 2] y) <float[2, 2] s = {1, 2, 3, 4}> "
+              "{ [norm] y = LayerNormalization <axis = 1> (x, s) }",
+          .guards = {{"AxisIsNone", "axis = 1", "axis = 7"}},
+          .sets = {"legalize.layer_norm_to_instance_norm=true"}};
+}
+
 PassCase axes_of_pad() {
   return {.pass = "spell-out-axes",
           .name = "Pad",
@@ -219,8 +244,8 @@ PassCase opset_of_target() {
 
 const bool kRankCases =
     add_pass_cases({packed_heads(), packed_heads_by_split(), channel_shuffle(), pixel_unshuffle(), windows(), scores(),
-                    stored_matrix(), turned(), one_slope(), slopes(), rolled(), norm_of_rank_3(), axes_of_pad(),
-                    conv_attributes(), same_pads(), opset_of_target()});
+                    stored_matrix(), turned(), one_slope(), slopes(), rolled(), norm_of_rank_3(), norm_of_rows(),
+                    norm_without_bias(), axes_of_pad(), conv_attributes(), same_pads(), opset_of_target()});
 
 }  // namespace
 }  // namespace quarkq::test
