@@ -123,16 +123,31 @@ TaskPtr find_classes(const FloatOutput& output) {
 
 namespace {
 
-// Text recognizers and other rows of probabilities: one wrong row of 50 makes a line wrong.
+// Text recognizers and other rows of probabilities or logits: one wrong row of 50 makes a line wrong.
 
 constexpr TaskLimits kRowLimits = {0.998, 0.98};
 constexpr double kLeastChoices = 32;  ///< Fewer rows are not sufficient for a share.
 
+/// Returns the rows of the last axis as probabilities.
+Values rows_of_probabilities(const Values& values, size_t width) {
+  Values found;
+  found.reserve(values.size());
+  for (size_t first = 0; width > 0 && first + width <= values.size(); first += width) {
+    const Values row = probabilities({values.data() + first, width, 1});
+    found.insert(found.end(), row.begin(), row.end());
+  }
+  return found;
+}
+
 class RowTask final : public Task {
  public:
+  explicit RowTask(bool has_logits) : has_logits_(has_logits) {}
   size_t sum_count() const override { return 2; }
   void add(const ir::Shape& dims, const Values& expected, const Values& found, TaskSums& sums) const override {
-    const Choices choices = count_choices(expected, found, dims.empty() ? 0 : dims.back());
+    const int64_t width = dims.empty() ? 0 : dims.back();
+    const Choices choices =
+        has_logits_ ? count_choices(rows_of_probabilities(expected, static_cast<size_t>(width)), found, width)
+                    : count_choices(expected, found, width);
     sums[0] += static_cast<double>(choices.sure);
     sums[1] += static_cast<double>(choices.same);
   }
@@ -140,7 +155,32 @@ class RowTask final : public Task {
     if (sums[0] < kLeastChoices) return {};
     return share_agreement("rows", "the same class in", sums[1] / sums[0], kRowLimits);
   }
+
+ private:
+  bool has_logits_;
 };
+
+/// Whether rows of the last axis are logits of a text recognizer, which need no Softmax to be read: few rows, most of
+/// them sure of one class, and of many classes in all. The largest of other features is one of few, or hardly larger.
+bool are_logits_of_rows(const FloatOutput& output) {
+  constexpr size_t kLeastRows = 4, kMostRows = 512, kLeastClasses = 8;
+  std::set<size_t> classes;
+  size_t rows = 0, sure = 0;
+  double distance = 0;
+  for (size_t sample = 0; sample < output.values.size(); ++sample) {
+    const Values& values = output.values[sample];
+    const size_t width = output.dims[sample].size() == 3 ? static_cast<size_t>(output.dims[sample].back()) : 0;
+    if (width < kLeastClasses || values.size() < kLeastRows * width || values.size() > kMostRows * width) return false;
+    for (size_t first = 0; first + width <= values.size(); first += width, ++rows) {
+      const Row row{values.data() + first, width, 1};
+      const size_t largest = row.largest();
+      classes.insert(largest);
+      sure += probabilities(row)[largest] >= kLikely ? 1 : 0;
+      distance += distance_from_mean(row);
+    }
+  }
+  return classes.size() >= kLeastClasses && 2 * sure >= rows && distance >= kLeastDistance * static_cast<double>(rows);
+}
 
 /// Whether the rows are places of a detector, nearly all without an object: their share hides the others.
 bool has_background(const FloatOutput& output) {
@@ -217,8 +257,9 @@ bool makes_sure_pixels(const ir::Shape& dims, const Values& values, size_t axis)
 }  // namespace
 
 TaskPtr find_rows(const FloatOutput& output) {
-  if (!output.makes_choices || output.dims[0].size() < 3 || has_background(output)) return nullptr;
-  return std::make_shared<RowTask>();
+  if (!output.makes_choices) return are_logits_of_rows(output) ? std::make_shared<RowTask>(true) : nullptr;
+  if (output.dims[0].size() < 3 || has_background(output)) return nullptr;
+  return std::make_shared<RowTask>(false);
 }
 
 TaskPtr find_pixels(const FloatOutput& output) {

@@ -107,6 +107,34 @@ TEST(RowTaskTest, RowsOfProbabilitiesAreChoicesUnlessMostAreBackground) {
 }
 
 /// Places with scores of 8 classes behind 4 coordinates, and an objectness where `has_objectness`.
+/// Logits [rows, 1, classes] of lines of text; `height` is added to the class of each row.
+Outputs line_of_text(int64_t rows, int64_t classes, double height) {
+  return {{rows, 1, classes}, 3, [=](size_t sample, size_t i) {
+            const size_t width = static_cast<size_t>(classes), row = i / width, place = i % width;
+            const double noise = std::sin(static_cast<double>(i * 7 + sample));
+            return place == (row * 5 + sample) % width ? noise + height : noise;
+          }};
+}
+
+TEST(RowTaskTest, LogitsOfALineAreChoices) {
+  const Outputs line = line_of_text(24, 40, 12);
+  EXPECT_EQ(line.name(), "rows");
+  const auto found = line.agreement([](double value, size_t i) { return i / 40 == 3 ? -value : value; });
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(found->value, 23.0 / 24, 1e-9) << "row 3 of each line has another class";
+  EXPECT_EQ(found->grade, Grade::kPoor) << found->text;
+}
+
+TEST(RowTaskTest, OtherFeaturesOfRowsAreNot) {
+  EXPECT_EQ(line_of_text(24, 40, 1).name(), "") << "no row is sure";
+  EXPECT_EQ(line_of_text(24, 6, 12).name(), "") << "few classes";
+  EXPECT_EQ(line_of_text(2, 40, 12).name(), "") << "few rows";
+  EXPECT_EQ(line_of_text(600, 40, 12).name(), "") << "places of a detector";
+  const Outputs outlier({1, 24, 40}, 3,
+                        [](size_t, size_t i) { return i % 40 == 7 ? 30.0 : std::sin(0.7 * static_cast<double>(i)); });
+  EXPECT_EQ(outlier.name(), "") << "one channel is always the largest";
+}
+
 Outputs detector(bool has_objectness) {
   const size_t channels = has_objectness ? 13 : 12;
   return {{1, 200, static_cast<int64_t>(channels)}, 4, [=](size_t sample, size_t i) {
