@@ -16,8 +16,7 @@ Status check_model(const ir::Model& model);
 /// graph contradicts (after operators that inference does not support in the loaded graph).
 Status check_result(ir::Model& model, Diagnostics& findings);
 
-// Stored shapes are hints: if they contradict the operators, the operators are right, as in ONNX Runtime. Private to
-// src/onnx_io.
+// Stored shapes are hints: if they contradict the operators, the operators are right, as in ONNX Runtime.
 
 /// Replaces stored shapes of inner values and outputs that contradict the graph, and adds types of outputs that the
 /// model does not declare. Graph inputs do not change. Changes nothing if the model is sound, if the operators

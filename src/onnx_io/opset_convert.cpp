@@ -255,7 +255,8 @@ Result<ir::Model> convert(const ir::Model& model, int64_t target) {
   restore_model(model, target, converted);
   repair_resize(converted.graph, model.opset(), target);
   QQ_RETURN_IF_ERROR(restorer.check_weights());
-  if (Status status = check_model(converted); !status.ok()) {
+  Diagnostics corrected;  // older inference may not have seen that a stored shape is wrong
+  if (Status status = check_result(converted, corrected); !status.ok()) {
     return unsupported("the converted model is not valid: ", status.message());
   }
   return converted;

@@ -46,7 +46,8 @@ constexpr int64_t kOpsetOfAxes = 13;
 constexpr int64_t kOpsetOfFloatLayers = 11;
 
 bool writes_contrib_pairs(const config::Settings& settings) {
-  return config::traits_of(settings.quantizer).domains == config::DomainPolicy::kContrib;
+  return config::traits_of(settings.quantizer).domains == config::DomainPolicy::kContrib &&
+         !settings.legalize.qdq_in_ai_onnx.value_or(false);
 }
 
 /// Power-of-two targets take one weight scale per tensor (ref:npu#targets).

@@ -10,6 +10,7 @@
 #include "ir/dump.h"
 #include "ir/edit.h"
 #include "ir/traversal.h"
+#include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 
 namespace quarkq::pipeline {
@@ -85,6 +86,7 @@ Status pin_shapes(ir::Model& model, const config::LegalizeBlock& legalize, Diagn
   }
   if (!is_changed) return Status();
   forget_symbols(graph);
+  onnx_io::correct_shapes(model, diagnostics);  // the file may declare outputs that no run has
   return onnx_io::infer_types(model, diagnostics);
 }
 

@@ -3,6 +3,7 @@
 
 #include "io_test_support.h"
 #include "ir/check_graph.h"
+#include "ir/dump.h"
 #include "ir/edit.h"
 #include "ir/traversal.h"
 
@@ -212,6 +213,20 @@ TEST(OpsetConvertTest, TakesOutputsWithoutAShape) {
   ir::GraphEdit(model.graph).set_type(model.graph.outputs()[0], {ElementType::kFloat, false, {}, {}});
   const ir::Model result = converted(model, 18);
   EXPECT_FALSE(result.graph.value(result.graph.outputs()[0]).type.has_shape);
+}
+
+/// As in exports of recognizers with an LSTM. The length of x is known after loading only.
+TEST(OpsetConvertTest, CorrectsTheShapeOfAnOutputThatTheFileDeclaresWrongly) {
+  ir::Model model = parsed(
+      "<ir_version: 6, opset_import: [\"\" : 12]> g (float[N, 3] x) => (float[1, M] y) <int64 i = {0}, int64[2] "
+      "rest = {1, 3}> { s = Shape (x) n = Gather (s, i) u = Unsqueeze <axes = [0]> (n) c = Concat <axis = 0> (u, "
+      "rest) y = Reshape (x, c) }");
+  const ir::ValueId x = model.graph.find("x");
+  ir::ValueType type = model.graph.value(x).type;
+  type.dims[0] = {2, {}};
+  ir::GraphEdit(model.graph).set_type(x, type);
+  const ir::Model raised = converted(model, 17);
+  EXPECT_EQ(ir::dims_text(raised.graph.value(raised.graph.find("y")).type.dims), "[2,1,3]");
 }
 
 TEST(OpsetConvertTest, ConvertsInsideOfBranches) {

@@ -56,6 +56,12 @@ TEST(PinShapesTest, ShapesOfInputsReachEveryTensor) {
   EXPECT_EQ(pinned.diagnostics.all()[0].text, "[N,3,H,W] becomes [2,3,8,6]");
 }
 
+TEST(PinShapesTest, OutputsThatTheFileDeclaresWronglyAreCorrected) {
+  const Pinned pinned("g (float[N, 3] x) => (float[1, 3] y) { y = Relu (x) }", {"legalize.shapes={x: [2, 3]}"});
+  ASSERT_TRUE(pinned.status.ok()) << pinned.status.message();
+  EXPECT_EQ(pinned.shape("y"), "2,3");
+}
+
 TEST(PinShapesTest, TheBatchIsTheFirstDimensionWhereItIsNoNumber) {
   const Pinned pinned(kTwoInputs, {"legalize.batch=4"});
   ASSERT_TRUE(pinned.status.ok()) << pinned.status.message();
