@@ -76,10 +76,12 @@ bool are_pictures(const FloatOutput& output) {
 }
 
 // Detectors: the average precision of the scores where the float model's decide what is true. Like mAP it does not
-// change if all scores do alike.
+// change if all scores do alike, which users notice: their threshold then finds nothing.
 
 constexpr TaskLimits kBoxLimits = {0.95, 0.85};
-constexpr double kFound = 0.25;     ///< Score of the float model from which an object is there.
+constexpr TaskLimits kKeptLimits = {0.75, 0.5};  ///< Share of the objects that score kKept or more.
+constexpr double kFound = 0.25;                  ///< Score of the float model from which an object is there.
+constexpr double kKept = 0.125;                  ///< Score from which a user still finds it with a lower threshold.
 constexpr double kDense = 0.05;     ///< A channel that is found in a larger share of the places does not score objects.
 constexpr size_t kLeastFound = 16;  ///< Objects on all samples together.
 constexpr size_t kBins = 1024;      ///< Number of bins for scores from 0 to 1.
@@ -137,7 +139,14 @@ class BoxTask final : public Task {
       best = std::max(best, precision[bin]);
       average += sums[kBins + bin] * best / there;
     }
-    return share_agreement("boxes", "average precision of the scores", average, kBoxLimits);
+    double kept = 0;
+    for (size_t bin = bin_of(kKept); bin < kBins; ++bin) kept += sums[kBins + bin];
+    TaskAgreement order = share_agreement("boxes", "average precision of the scores", average, kBoxLimits);
+    TaskAgreement found =
+        share_agreement("boxes", "scores of 0.25 that are half of it or more:", kept / there, kKeptLimits);
+    if (found.grade <= order.grade) return order;
+    found.value = average;
+    return found;
   }
 
  private:

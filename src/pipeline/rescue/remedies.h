@@ -60,6 +60,7 @@ struct Remedies {
   std::set<ir::NodeId> in_16_bits;  ///< Nodes whose input and output activations become 16-bit.
   std::set<ir::NodeId> left_float;
   bool empty() const { return weights.empty() && !channel_scales && in_16_bits.empty() && left_float.empty(); }
+  bool operator==(const Remedies&) const = default;
 };
 
 /// Returns the type of widened activations.

@@ -236,6 +236,7 @@ class Rescuer {
 
   Result<Agreement> outputs_with(const Remedies& remedies) {
     if (in_.next_trial && !in_.next_trial()) return Status(Code::kInterrupted, "interrupted");
+    if (last_trial_ != nullptr && remedies == last_remedies_) return last_trial_->outputs;
     RunState state = trial_before_mark(in_.state);
     apply(remedies, state);
     Result<Trial> found = run_trial(std::move(state), Phase::kMark, in_.expected);
@@ -243,6 +244,7 @@ class Rescuer {
     // A remedy that this model cannot take is worse than any other.
     const Agreement worst{-1, -std::numeric_limits<double>::infinity()};
     last_trial_ = std::make_shared<const Trial>(found.ok() ? std::move(found).value() : Trial{{}, worst});
+    last_remedies_ = remedies;
     return last_trial_->outputs;
   }
 
@@ -252,6 +254,7 @@ class Rescuer {
     const auto known = in_.tried->find(remedies.weights);
     if (known != in_.tried->end()) {
       last_trial_ = known->second;
+      last_remedies_ = remedies;
       return last_trial_->outputs;
     }
     QQ_TRY(const Agreement found, outputs_with(remedies));
@@ -454,6 +457,7 @@ class Rescuer {
   std::vector<NoisyNode> all_ranked_, ranked_;  ///< `ranked_`: without nodes that the target does not take wide.
   Remedies base_;                               ///< what counts for all tensors
   Remedies best_;                               ///< with single nodes; what `after_` was measured with
+  Remedies last_remedies_;                      ///< of `last_trial_`
   std::shared_ptr<const Trial> last_trial_, best_trial_;
 };
 

@@ -153,8 +153,12 @@ TEST(BoxTaskTest, RanksScoresWhereTheFloatModelFindsObjects) {
   for (const bool has_objectness : {false, true}) {
     const Outputs outputs = detector(has_objectness);
     EXPECT_EQ(outputs.name(), "boxes");
-    const auto fainter = outputs.agreement([](double value, size_t) { return value <= 1 ? value / 2 : value; });
+    const auto fainter = outputs.agreement([](double value, size_t) { return value <= 1 ? value / 1.5 : value; });
     EXPECT_EQ(fainter->grade, Grade::kGood) << "the order stays";
+    const auto faint = outputs.agreement([](double value, size_t) { return value <= 1 ? value / 8 : value; });
+    EXPECT_EQ(faint->value, 1) << "the order stays";
+    EXPECT_EQ(faint->grade, Grade::kPoor) << "no threshold that users set finds them";
+    EXPECT_EQ(faint->text, "scores of 0.25 that are half of it or more: 0 %, below 50 %");
     const size_t channels = has_objectness ? 13 : 12;
     const auto lost = outputs.agreement([&](double value, size_t i) {
       return i / channels < 50 && i % channels >= 4 ? 0.0 : value;  // a quarter of the objects
