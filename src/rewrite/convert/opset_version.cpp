@@ -147,7 +147,7 @@ Result<Changed> lower_opset(pass::FloatContext& context) {
 bool needs_known_pairs(const config::Settings& settings) {
   const auto is_newer = [](const std::optional<int64_t>& opset) { return opset && *opset > kNewestOpsetWithPairs; };
   const bool is_asked_for = is_newer(settings.preprocessing.convert_opset_version) || is_newer(settings.legalize.opset);
-  return !is_asked_for && settings.quirk(config::Quirk::kFitOnnxRuntime) &&
+  return !is_asked_for && !settings.writes_standard_mx() && settings.quirk(config::Quirk::kFitOnnxRuntime) &&
          (settings.inserts_qdq() || settings.writes_integer_operators());
 }
 
