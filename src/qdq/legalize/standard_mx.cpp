@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "ir/constants.h"
 #include "ir/edit.h"
@@ -209,6 +210,7 @@ class MxWriter {
     ir::ValueId largest =
         append("ReduceMax", {magnitudes, integers(name_ + "_block_axis", {mx_.axis + 1})}, name_ + "_largest", real);
     if (real != ElementType::kFloat) largest = append("Cast", {largest}, name_ + "_largest_float", ElementType::kFloat);
+    largest = append("Min", {largest, limit()}, name_ + "_limited", ElementType::kFloat);
     const ir::ValueId relative = append("Div", {largest, divisor()}, name_ + "_relative", ElementType::kFloat);
     return append("Cast", {relative}, plan::scale_name(name_), ElementType::kFloat8E8M0);
   }
@@ -233,9 +235,18 @@ class MxWriter {
   /// The magnitude whose scale is 1. With rounding up, it is the largest magnitude that is not saturated.
   ir::ValueId divisor() {
     double value = std::ldexp(1.0, -mx_.scale_exponent());
-    if (rounds_up()) value *= 1.0 + std::ldexp(mx_.settings.element->highest_fraction, -23);
+    if (rounds_up()) value *= largest_kept();
     return edit_.add_initializer(name_ + "_unit", ir::Tensor::scalar(static_cast<float>(value)));
   }
+  /// The largest magnitude whose scale is not rounded up beyond float32 (numeric::mx_shared_exponent). Infinities count
+  /// as it.
+  ir::ValueId limit() {
+    const double value =
+        rounds_up() ? std::ldexp(largest_kept(), 127) : static_cast<double>(std::numeric_limits<float>::max());
+    return edit_.add_initializer(name_ + "_limit", ir::Tensor::scalar(static_cast<float>(value)));
+  }
+  /// Largest significand, from 1 to 2, that is not saturated.
+  double largest_kept() const { return 1.0 + std::ldexp(mx_.settings.element->highest_fraction, -23); }
   bool rounds_up() const { return mx_.settings.round_scale_up && mx_.settings.element->exponent_bits > 0; }
 
   std::vector<ir::Attribute> attributes_of(const std::string& op, ElementType to) const {

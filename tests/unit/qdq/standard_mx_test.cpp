@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // quarkq.mx_form: standard. Microscaling nodes and the Q/DQ nodes that replace them compute the same bits.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "pipeline/run/pass_runner.h"
 #include "support/legalize_samples.h"
@@ -79,11 +81,35 @@ TEST(StandardMxTest, ConstantsOfInt8FollowEveryRounding) {
     const auto values_of_w = [](const ir::Model& from) {
       ir::Model only = from;  // y = MX (w) + 0
       exec::Session session(only, {}, {});
-      const auto results = session.run({ir::Tensor::zeros(ElementType::kFloat, {4, 32})});
+      const std::vector<ir::Tensor> zeros = {ir::Tensor::zeros(ElementType::kFloat, {4, 32})};
+      const auto results = session.run(zeros);
       EXPECT_TRUE(results.ok()) << results.status().message();
       return ir::to_double((*results.value())[0]).value();
     };
     EXPECT_EQ(values_of_w(model), values_of_w(bench.model)) << mode;
+  }
+}
+
+// The largest numbers of float32, as in masks: a doubled scale would make them infinite.
+TEST(StandardMxTest, TheLargestNumbersStayFinite) {
+  for (const char* element : kElementNames) {
+    const ir::Model model =
+        mx_body(cat("g (float[1, 4] x) => (float[1, 4] y) { y = "
+                    "com.amd.quark.MXQuantizeDequantize <element_dtype = \"",
+                    element, "\", round_scale_up = 1, rounding_mode = 2> (x) }"));
+    PassBench bench(model);
+    EXPECT_TRUE(bench.run(standard_mx));
+    const std::vector<ir::Tensor> masks = {ir::Tensor::from<float>(
+        {1, 4}, std::vector<float>{-std::numeric_limits<float>::max(), 0, 0x1.9p127f, 0x1p120f})};
+    std::vector<std::vector<double>> found;
+    for (const ir::Model* one : {&model, &static_cast<const ir::Model&>(bench.model)}) {
+      exec::Session session(*one, {}, {});
+      const auto results = session.run(masks);
+      ASSERT_TRUE(results.ok()) << results.status().message();
+      found.push_back(ir::to_double((*results.value())[0]).value());
+    }
+    EXPECT_EQ(found[0], found[1]) << element;
+    EXPECT_TRUE(std::isfinite(found[0][0])) << element;
   }
 }
 
@@ -100,7 +126,7 @@ TEST(StandardMxTest, FollowsADynamicBatchAndOneLaterDimension) {
       mx_body("g (float[N, 32, L] x) => (float[N, 32, L] y) { "
               "y = com.amd.quark.MXQuantizeDequantize <element_dtype = \"fp4_e2m1\", axis = 1> (x) }"));
   EXPECT_TRUE(bench.run(standard_mx));
-  EXPECT_EQ(bench.ops(), "Abs Reshape ReduceMax Div Cast QuantizeLinear DequantizeLinear");
+  EXPECT_EQ(bench.ops(), "Abs Reshape ReduceMax Min Div Cast QuantizeLinear DequantizeLinear");
 }
 
 TEST(StandardMxTest, KeepsWhatStandardOperatorsCannotExpress) {
