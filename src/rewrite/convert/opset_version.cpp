@@ -111,7 +111,8 @@ int64_t needed_opset(const pass::FloatContext& context) {
   if (settings.inserts_qdq() && (has_4_bits(settings.formats.weight_type) || OwnTypes(context).store_4_bits()))
     return config::kOpsetWith4Bits;
   if (writes_float16_pairs(context)) return kOpsetWithFloat16;
-  if (settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast) return 13;
+  // The pass standard-mx converts the quantized model to opset 28, which is safe from 13 on.
+  if (settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast || settings.writes_standard_mx()) return 13;
   return std::max(opset_with_kernels(context), settings.writes_integer_operators() ? kOpsetWithBytes : kOpsetWithPairs);
 }
 
