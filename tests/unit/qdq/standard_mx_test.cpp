@@ -109,7 +109,8 @@ TEST(StandardMxTest, TheLargestNumbersStayFinite) {
       found.push_back(ir::to_double((*results.value())[0]).value());
     }
     EXPECT_EQ(found[0], found[1]) << element;
-    EXPECT_TRUE(std::isfinite(found[0][0])) << element;
+    const bool is_integer = std::string(element) == "int8";  // -128 steps of 2^121 are beyond float32
+    EXPECT_EQ(std::isfinite(found[0][0]), !is_integer) << element;
   }
 }
 
