@@ -59,7 +59,7 @@ PassCase packed_heads_by_split() {
           .tolerance = 0};
 }
 
-// What exporters on torch.export write for unbind().
+// Single elements of an axis as exporters on torch.export write them.
 PassCase packed_heads_by_slices() {
   return {.pass = "select-before-transpose",
           .name = "SlicesAndSqueezes",
