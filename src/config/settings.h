@@ -182,6 +182,8 @@ struct Settings {
   /// Returns whether codes of weights and biases are selected by the error of their layers on samples.
   bool compensates_rounding() const { return inserts_qdq() && tool.rounding.value_or("nearest") != "nearest"; }
   bool equalizes_clipped() const { return inserts_qdq() && tool.equalize_clipped.value_or(false); }
+  /// Returns whether microscaling formats are written with operators of ai.onnx.
+  bool writes_standard_mx() const { return inserts_qdq() && tool.mx_form.value_or("custom") == "standard"; }
   bool fits_gates() const {
     return inserts_qdq() && simulates_dpu() && npu.convert_sigmoid_to_hard_sigmoid && tool.fit_gates.value_or(!compat);
   }

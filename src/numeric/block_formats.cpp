@@ -115,8 +115,9 @@ void convert_bfp(const float* x, float* y, const BlockSplit& split, BlockRange b
 namespace {
 
 constexpr MxElement kElements[] = {
-    {"fp8_e5m2", 5, 2, 15, 57344.0f}, {"fp8_e4m3", 4, 3, 8, 448.0f}, {"fp6_e3m2", 3, 2, 4, 28.0f},
-    {"fp6_e2m3", 2, 3, 2, 7.5f},      {"fp4_e2m1", 2, 1, 2, 6.0f},   {"int8", 0, 6, 0, 127.0f},
+    {"fp8_e5m2", 5, 2, 15, 57344.0f, 0x700000}, {"fp8_e4m3", 4, 3, 8, 448.0f, 0x680000},
+    {"fp6_e3m2", 3, 2, 4, 28.0f, 0x700000},     {"fp6_e2m3", 2, 3, 2, 7.5f, 0x780000},
+    {"fp4_e2m1", 2, 1, 2, 6.0f, 0x600000},      {"int8", 0, 6, 0, 127.0f, 0x7FFFFF},
 };
 
 /// 2^exponent, a normal number.
@@ -151,9 +152,20 @@ std::string mx_element_names() {
   return join(names, ", ");
 }
 
+int mx_shared_exponent(std::span<const float> values, const MxSettings& settings) {
+  if (!settings.round_scale_up) return shared_exponent(values);
+  constexpr uint32_t kMagnitude = 0x7FFFFFFF;
+  constexpr int kLargestField = 254;
+  uint32_t largest = 0;
+  for (const float value : values) {
+    if (exponent_field(value) != kInfinite) largest = std::max(largest, std::bit_cast<uint32_t>(value) & kMagnitude);
+  }
+  return std::min(static_cast<int>((largest + settings.element->carry()) >> 23), kLargestField);
+}
+
 void convert_mx_block(std::span<float> values, const MxSettings& settings) {
   const MxElement& element = *settings.element;
-  const float scale = std::ldexp(1.0f, shared_exponent(values) - 127 - element.largest_exponent);
+  const float scale = std::ldexp(1.0f, mx_shared_exponent(values, settings) - 127 - element.largest_exponent);
   for (float& value : values) {
     if (exponent_field(value) == 255) continue;
     const float inside = value / scale;

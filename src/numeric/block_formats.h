@@ -104,6 +104,12 @@ struct MxElement {
   int exponent_bits, fraction_bits;  ///< 0 exponent bits: int8
   int largest_exponent;              ///< Exponent of the largest value relative to the shared power of two.
   float largest;
+  uint32_t highest_fraction;  ///< Fraction bits of the largest float32 below 2^(largest_exponent + 1) that rounds to
+                              ///< `largest` without saturation.
+
+  /// Returns the number whose addition to a magnitude's bits increases the exponent field if the value would saturate
+  /// in a block of its own exponent.
+  uint32_t carry() const { return 0x7FFFFF - highest_fraction; }
 };
 
 /// Returns the format "fp8_e5m2", "fp8_e4m3", "fp6_e3m2", "fp6_e2m3", "fp4_e2m1" or "int8", or null for other names.
@@ -111,10 +117,18 @@ const MxElement* find_mx_element(std::string_view name);
 /// Returns all names, for messages.
 std::string mx_element_names();
 
+/// Attribute of MXQuantizeDequantize that the reference does not have, for MxSettings::round_scale_up. Absent: 0.
+inline constexpr const char kRoundScaleUp[] = "round_scale_up";
+
 struct MxSettings {
   const MxElement* element = nullptr;
   BlockRounding rounding = BlockRounding::kHalfAway;  ///< int8 only; floats round half to even
+  bool round_scale_up = false;  ///< Floats only: double the scale if the largest value of the block would otherwise be
+                                ///< saturated (ref:operators#microscaling).
 };
+
+/// Returns the exponent field of the block's power of two before largest_exponent is subtracted, 0..254.
+int mx_shared_exponent(std::span<const float> values, const MxSettings& settings);
 
 /// Converts one block in place. A zero does not affect the other values. REQUIRES: settings.element is set.
 void convert_mx_block(std::span<float> values, const MxSettings& settings);

@@ -131,8 +131,14 @@ struct SmallFloats {
   int lowest_exponent = 0;  ///< Smallest exponent of a normal number.
   int fraction_bits = 0, largest_exponent = 0;
   float largest = 0;
+  uint32_t carry = 0;  ///< MxElement::carry() if the scale is rounded up.
 
-  int field(float x) const { return finite_field_of(x); }
+  int field(float x) const {
+    const auto raised = static_cast<int>(((std::bit_cast<uint32_t>(x) & 0x7FFFFFFF) + carry) >> 23);
+    const int largest_field = kNotFinite - 1;
+    const int finite = raised < largest_field ? raised : largest_field;
+    return field_of(x) == kNotFinite ? 0 : finite;
+  }
   bool can_grow() const { return false; }
   int grows(float, int) const { return 0; }
 
@@ -455,8 +461,9 @@ void mx_blocks(const float* x, float* y, const BlockWork& work, const MxSettings
   const MxElement& e = *settings.element;
   if (e.exponent_bits > 0) {
     const int lowest = 2 - (1 << (e.exponent_bits - 1));
-    return convert_all(x, y, work, work.split.block,
-                       SmallFloats{lowest, e.fraction_bits, e.largest_exponent, e.largest});
+    return convert_all(
+        x, y, work, work.split.block,
+        SmallFloats{lowest, e.fraction_bits, e.largest_exponent, e.largest, settings.round_scale_up ? e.carry() : 0});
   }
   switch (settings.rounding) {
     case BlockRounding::kHalfAway: return int8_with<BlockRounding::kHalfAway>(x, y, work);

@@ -274,9 +274,6 @@ Status expand_functions(onnx::ModelProto& model, Diagnostics& findings) {
 
 Status check_versions(const onnx::ModelProto& proto) {
   if (!proto.has_ir_version()) return corrupt_model("no ir_version, so this is not an ONNX model");
-  if (proto.ir_version() > kNewestIrVersion) {
-    return unsupported("IR version ", proto.ir_version(), ", the newest known is ", kNewestIrVersion);
-  }
   if (proto.ir_version() <= 0) return corrupt_model("IR version ", proto.ir_version(), " does not exist");
   if (!proto.has_graph()) return corrupt_model("no graph");
   if (proto.opset_import_size() == 0 && proto.ir_version() >= kOldestIrVersion) {
@@ -346,6 +343,11 @@ void add_missing_import(ir::Model& model, Diagnostics& findings) {
 
 Result<ir::Model> import_model(onnx::ModelProto& proto, const ImportContext& context) {
   QQ_RETURN_IF_ERROR(check_versions(proto));
+  if (proto.ir_version() > kNewestIrVersion) {
+    context.findings.add("ir-version-newer", "",
+                         cat("IR version ", proto.ir_version(), " was read as ", kNewestIrVersion));
+    proto.set_ir_version(kNewestIrVersion);
+  }
   QQ_RETURN_IF_ERROR(expand_functions(proto, context.findings));
   ir::Model model;
   QQ_RETURN_IF_ERROR(take_opsets(proto, model, context.findings));

@@ -10,6 +10,7 @@
 #include "exec/kernels/quantized/quantized.h"
 #include "exec/kernels/recurrent/recurrent.h"
 #include "ir/quantizing_ops.h"
+#include "numeric/block_formats.h"
 #include "ort_ops/runtime.h"
 
 namespace quarkq::ort_ops {
@@ -31,8 +32,11 @@ constexpr AttributeRow kBfpAttributes[] = {{"bfp_method", kString},
                                            {"sub_block_shift_bits", kInt},
                                            {"convert_to_bfloat_before_bfp", kInt},
                                            {"use_compiler_version_cpu_kernel", kInt}};
-constexpr AttributeRow kMxAttributes[] = {
-    {"element_dtype", kString}, {"axis", kInt}, {"block_size", kInt}, {"rounding_mode", kInt}};
+constexpr AttributeRow kMxAttributes[] = {{"element_dtype", kString},
+                                          {"axis", kInt},
+                                          {"block_size", kInt},
+                                          {"rounding_mode", kInt},
+                                          {numeric::kRoundScaleUp, kInt}};
 constexpr AttributeRow kNormAttributes[] = {{"epsilon", kFloat}};
 constexpr AttributeRow kLstmAttributes[] = {{"hidden_size", kInt},  {"layout", kInt},       {"input_forget", kInt},
                                             {"x_scale", kFloat},    {"x_zero_point", kInt}, {"w_scale", kFloat},

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "ir/quantizing_ops.h"
+#include "numeric/block_formats.h"
 
 namespace quarkq::plan {
 
@@ -85,6 +86,17 @@ void set(Attributes& attributes, const std::string& name, ir::AttributeValue val
   }
 }
 
+/// Adds the attribute unless it is given. Blocks of int8 are left alone: one clipped step costs less than a doubled
+/// step of all elements.
+void round_scales_up(Attributes& attributes) {
+  for (const ir::Attribute& attribute : attributes) {
+    if (attribute.name == numeric::kRoundScaleUp) return;
+    const auto* text = std::get_if<std::string>(&attribute.value);
+    if (attribute.name == "element_dtype" && text != nullptr && *text == "int8") return;
+  }
+  attributes.push_back({numeric::kRoundScaleUp, int64_t{1}, {}, {}});
+}
+
 }  // namespace
 
 void BlockFormat::set_axis(int64_t axis) {
@@ -100,7 +112,8 @@ int64_t BlockFormat::axis() const {
   return 1;
 }
 
-BlockFormat block_format(config::DataType type, const std::vector<config::BlockAttribute>& given) {
+BlockFormat block_format(config::DataType type, const std::vector<config::BlockAttribute>& given,
+                         const config::Settings& settings) {
   const bool is_bfp = type == config::DataType::kBfp;
   BlockFormat format{is_bfp ? "BFPQuantizeDequantize" : "MXQuantizeDequantize",
                      is_bfp ? bfp_defaults() : mx_defaults()};
@@ -108,12 +121,13 @@ BlockFormat block_format(config::DataType type, const std::vector<config::BlockA
     if (const auto* number = std::get_if<int64_t>(&attribute.value)) set(format.attributes, attribute.name, *number);
     if (const auto* text = std::get_if<std::string>(&attribute.value)) set(format.attributes, attribute.name, *text);
   }
+  if (!is_bfp && settings.quirk(config::Quirk::kRoundMxScalesUp)) round_scales_up(format.attributes);
   return format;
 }
 
 Result<BlockFormat> block_format(config::DataType type, const config::Settings& settings) {
   QQ_TRY(const std::vector<config::BlockAttribute> given, config::read_block_attributes(type, settings));
-  return block_format(type, given);
+  return block_format(type, given, settings);
 }
 
 BlockFormat for_constant(BlockFormat format, int64_t rank) {

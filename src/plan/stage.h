@@ -66,8 +66,10 @@ struct BlockFormat {
   int64_t axis() const;
 };
 
-/// Returns the operator's default attributes, overridden by `given`. REQUIRES: config::is_block(type).
-BlockFormat block_format(config::DataType type, const std::vector<config::BlockAttribute>& given);
+/// Returns the operator's default attributes, overridden by `given`. MX formats of small floats round their scales up
+/// except in compat mode. REQUIRES: config::is_block(type).
+BlockFormat block_format(config::DataType type, const std::vector<config::BlockAttribute>& given,
+                         const config::Settings& settings);
 /// Returns the format with BFPAttributes or MXAttributes of the settings. Fails for a value that no attribute can
 /// represent.
 Result<BlockFormat> block_format(config::DataType type, const config::Settings& settings);

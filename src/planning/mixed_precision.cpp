@@ -35,7 +35,7 @@ const std::vector<BlockRow>& block_rows() {
   return rows;
 }
 
-MixedFormat format_of(const config::TensorSpec& spec) {
+MixedFormat format_of(const config::TensorSpec& spec, const config::Settings& settings) {
   MixedFormat format;
   format.symmetric = spec.symmetric;
   plan::Stage& stage = format.stage;
@@ -48,7 +48,7 @@ MixedFormat format_of(const config::TensorSpec& spec) {
   for (const BlockRow& row : block_rows()) {
     if (spec.data_type == row.data_type) attributes = row.attributes;
   }
-  stage.block = plan::block_format(spec.type, attributes);
+  stage.block = plan::block_format(spec.type, attributes, settings);
   return format;
 }
 
@@ -64,8 +64,8 @@ Status check_is_wider(const config::Settings& settings, const std::vector<config
       " bits; leave it out, or name a wider format in TargetLayerConfig");
 }
 
-std::optional<MixedFormat> format_of(const std::optional<config::TensorSpec>& spec) {
-  return spec ? std::optional(format_of(*spec)) : std::nullopt;
+std::optional<MixedFormat> format_of(const std::optional<config::TensorSpec>& spec, const config::Settings& settings) {
+  return spec ? std::optional(format_of(*spec, settings)) : std::nullopt;
 }
 
 }  // namespace
@@ -76,8 +76,8 @@ Result<std::optional<MixedOptions>> mixed_options(const config::Settings& settin
   MixedOptions options{*given, {}};
   QQ_RETURN_IF_ERROR(check_is_wider(settings, options.target_layers));
   for (const config::LayerSpec& layer : options.target_layers) {
-    options.configs.push_back({format_of(layer.input_tensors), format_of(layer.weight), format_of(layer.bias),
-                               format_of(layer.output_tensors)});
+    options.configs.push_back({format_of(layer.input_tensors, settings), format_of(layer.weight, settings),
+                               format_of(layer.bias, settings), format_of(layer.output_tensors, settings)});
   }
   return std::optional<MixedOptions>(std::move(options));
 }

@@ -99,6 +99,21 @@ void rule_qdq_16_below_21(const RuleInput& input, Hits& hits) {
   });
 }
 
+void rule_qdq_microscaling(const RuleInput& input, Hits& hits) {
+  constexpr ElementType kTypes[] = {ElementType::kFloat8E8M0, ElementType::kFloat6E2M3, ElementType::kFloat6E3M2,
+                                    ElementType::kFloat4E2M1};
+  const ir::Graph& graph = input.view.graph();
+  const auto is_one = [&](ir::ValueId value) {
+    if (!value.valid()) return false;
+    const ir::Tensor* constant = graph.constant(value);
+    const ElementType type = constant != nullptr ? constant->type() : graph.value(value).type.element;
+    return std::ranges::find(kTypes, type) != std::end(kTypes);
+  };
+  count_nodes(input, hits, "Q/DQ of FLOAT6 or FLOAT4E2M1, or with FLOAT8E8M0 scales", [&](const ir::Node& node) {
+    return is_pair(input.view, node.id) && (is_one(node.input(1)) || is_one(node.input(0)) || is_one(node.output(0)));
+  });
+}
+
 void rule_shared_dq(const RuleInput& input, Hits& hits) {
   count_nodes(input, hits, "DequantizeLinear with several readers", [&](const ir::Node& node) {
     return input.view.kind(node.id) == NodeKind::kDequantize && node.output(0).valid() &&

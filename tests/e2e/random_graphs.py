@@ -185,6 +185,8 @@ def reduce(b, x):
     op = b.pick(["ReduceMean", "ReduceSum", "ReduceMax"])
     if op == "ReduceSum":
         return b.node(op, [x, b.ints([axis])], out, keepdims=keep)
+    if b.opset >= 18:
+        return b.node(op, [x, b.ints([axis])], out, keepdims=keep)
     return b.node(op, [x], out, axes=[axis], keepdims=keep)
 
 

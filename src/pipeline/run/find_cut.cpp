@@ -49,6 +49,26 @@ struct Refusals {
   std::string first;  ///< The first node and why.
 };
 
+/// Remedy of rules about nodes that run on the target, but are better cut off.
+constexpr const char kSeparateTail[] = "separate-tail";
+
+/// Adds nodes of the ending that rows of the target's file name with this remedy.
+void add_separate_nodes(const targets::RuleInput& input, const config::Target& target, const ir::Tail& ending,
+                        Refusals& refused) {
+  for (const config::RuleRow& row : target.rules) {
+    const targets::Rule rule = row.remedy == kSeparateTail ? targets::find_predicate(row.rule) : nullptr;
+    if (rule == nullptr) continue;
+    targets::Hits hits;
+    rule(input, hits);
+    for (const targets::Hit& hit : hits) {
+      if (!hit.node.valid() || !ending.nodes.contains(hit.node)) continue;
+      refused.nodes.insert(hit.node);
+      if (refused.first.empty())
+        refused.first = cat(input.view.graph().label(hit.node), ": ", row.rule, ", ", row.symptom);
+    }
+  }
+}
+
 /// Judges the float model as the target would judge its quantized form. Integers alone are not judged: shapes that are
 /// computed at run time become constants later.
 Result<Refusals> refused_nodes(const ir::Model& model, const ir::Tail& ending, const config::Settings& settings) {
@@ -74,6 +94,7 @@ Result<Refusals> refused_nodes(const ir::Model& model, const ir::Tail& ending, c
                         !is_refused ? "these settings leave it float"
                                     : cat(reason.rule, ", ", reason.text.empty() ? "-" : reason.text));
   }
+  add_separate_nodes({view, groups}, target, ending, refused);
   return refused;
 }
 
@@ -141,8 +162,8 @@ Result<Cut> find_cut(const ir::Model& model, const config::Settings& settings) {
   QQ_TRY(const Refusals refused, refused_nodes(model, ending, settings));
   if (refused.nodes.empty()) return Cut{};
   const size_t count = refused.nodes.size();
-  const std::string why = cat("; ", settings.target.value_or(""), " does not run ",
-                              count == 1 ? "" : cat(count, " nodes, first "), refused.first);
+  const std::string why = cat("; ", count, count == 1 ? " node is" : " nodes are", " not for ",
+                              settings.target.value_or(""), count == 1 ? ": " : ", first ", refused.first);
   // Eight bits lose boxes, so the arithmetic of decoding is cut as a whole.
   Cut cut{decodes ? after_moves(model.graph, ending, refused.nodes) : ir::part_from(model.graph, ending, refused.nodes),
           why};

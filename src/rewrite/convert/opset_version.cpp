@@ -111,7 +111,8 @@ int64_t needed_opset(const pass::FloatContext& context) {
   if (settings.inserts_qdq() && (has_4_bits(settings.formats.weight_type) || OwnTypes(context).store_4_bits()))
     return config::kOpsetWith4Bits;
   if (writes_float16_pairs(context)) return kOpsetWithFloat16;
-  if (settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast) return 13;
+  // The pass standard-mx converts the quantized model to opset 28, which is safe from 13 on.
+  if (settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast || settings.writes_standard_mx()) return 13;
   return std::max(opset_with_kernels(context), settings.writes_integer_operators() ? kOpsetWithBytes : kOpsetWithPairs);
 }
 
@@ -147,7 +148,7 @@ Result<Changed> lower_opset(pass::FloatContext& context) {
 bool needs_known_pairs(const config::Settings& settings) {
   const auto is_newer = [](const std::optional<int64_t>& opset) { return opset && *opset > kNewestOpsetWithPairs; };
   const bool is_asked_for = is_newer(settings.preprocessing.convert_opset_version) || is_newer(settings.legalize.opset);
-  return !is_asked_for && settings.quirk(config::Quirk::kFitOnnxRuntime) &&
+  return !is_asked_for && !settings.writes_standard_mx() && settings.quirk(config::Quirk::kFitOnnxRuntime) &&
          (settings.inserts_qdq() || settings.writes_integer_operators());
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Queries, keys and values that attention takes from one tensor by an axis of their own (Reshape to rank 5, Transpose,
-// Gather or Split and Squeeze) are taken by Slices before the Reshape, so that every tensor has an axis fewer.
+// Gather, or Split or Slices and Squeeze) are taken by Slices before the Reshape, so that every tensor has an axis
+// fewer.
+#include <algorithm>
 #include <numeric>
 #include <ranges>
 
@@ -28,8 +30,10 @@ struct Selection {
   std::vector<Selected> parts = {};
 };
 
-std::optional<int64_t> selected_axis(const ir::Node& node, int64_t rank) {
-  const Result<int64_t> axis = ir::normalize_axis(node.int_or("axis", 0), rank);
+std::optional<int64_t> selected_axis(const ir::Graph& graph, const ir::Node& node, int64_t rank) {
+  const auto listed = node.is("Slice") ? ir::integers_of(graph, node, 3, "") : std::nullopt;
+  if (node.is("Slice") && (!listed || listed->size() != 1)) return std::nullopt;
+  const Result<int64_t> axis = ir::normalize_axis(listed ? listed->front() : node.int_or("axis", 0), rank);
   return axis.ok() ? std::optional(axis.value()) : std::nullopt;
 }
 
@@ -60,18 +64,40 @@ bool add_split(const ir::Graph& graph, const ir::Node& split, const ir::Shape& d
   return true;
 }
 
+/// A Slice of a single element, of which only a Squeeze is left.
+bool add_slice(const ir::Graph& graph, const ir::Node& slice, const ir::Shape& dims, Selection& selection) {
+  const std::optional<ir::Use> use = graph.sole_use(slice.output(0));
+  const ir::Node* squeeze = use && !use->is_capture ? &graph.node(use->node) : nullptr;
+  if (squeeze == nullptr || !squeeze->is("Squeeze")) return false;
+  const auto starts = ir::integers_of(graph, slice, 1, ""), ends = ir::integers_of(graph, slice, 2, "");
+  const auto steps = ir::integers_of(graph, slice, 4, ""), axes = ir::integers_of(graph, *squeeze, 1, "axes");
+  const auto is_one = [](const auto& list) { return list && list->size() == 1; };
+  if (!is_one(starts) || !is_one(ends) || !is_one(axes) || !steps) return false;
+  if (slice.input(4).valid() && (steps->size() != 1 || steps->front() != 1)) return false;
+  const auto rank = static_cast<int64_t>(dims.size());
+  const Result<int64_t> squeezed = ir::normalize_axis(axes->front(), rank);
+  if (!squeezed.ok() || squeezed.value() != selection.axis) return false;
+  const int64_t size = dims[static_cast<size_t>(selection.axis)];
+  const auto place = [&](int64_t bound) { return std::clamp<int64_t>(bound < 0 ? bound + size : bound, 0, size); };
+  const int64_t start = place(starts->front());
+  if (place(ends->front()) != start + 1) return false;
+  selection.parts.push_back({start, squeeze->output(0), {squeeze->id, slice.id}});
+  return true;
+}
+
 /// All readers of `value` select from the same axis; nullopt otherwise.
 std::optional<Selection> selection_of(const ir::Graph& graph, ir::ValueId value, const ir::Shape& dims) {
   if (graph.value(value).is_output || graph.value(value).uses.empty()) return std::nullopt;
   Selection selection;
   for (const ir::Use& use : graph.value(value).uses) {
     const ir::Node& reader = graph.node(use.node);
-    const std::optional<int64_t> axis = selected_axis(reader, static_cast<int64_t>(dims.size()));
+    const std::optional<int64_t> axis = selected_axis(graph, reader, static_cast<int64_t>(dims.size()));
     if (use.is_capture || use.input != 0 || !axis || (selection.axis >= 0 && selection.axis != *axis))
       return std::nullopt;
     selection.axis = *axis;
     const bool fits = reader.is("Gather")  ? add_gather(graph, reader, dims, selection)
                       : reader.is("Split") ? add_split(graph, reader, dims, selection)
+                      : reader.is("Slice") ? add_slice(graph, reader, dims, selection)
                                            : false;
     if (!fits) return std::nullopt;
   }

@@ -171,7 +171,9 @@ TEST(BlockLoopsTest, EveryMxSettingEqualsItsDefinition) {
   const Values x = block_samples(64 * 3200);
   for (const BlockSplit& split : {BlockSplit{3200, 64, 1, 32}, BlockSplit{1, 64, 3200, 8}}) {
     for (const char* element : kElements) {
-      for (const BlockRounding rounding : kRoundings) check_mx(x, split, {find_mx_element(element), rounding});
+      for (const BlockRounding rounding : kRoundings) {
+        for (const bool up : {false, true}) check_mx(x, split, {find_mx_element(element), rounding, up});
+      }
     }
   }
 }

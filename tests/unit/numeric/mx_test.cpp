@@ -120,6 +120,38 @@ TEST(MxTest, TwiceChangesNothing) {
   }
 }
 
+// The largest value that a format rounds to its largest number, and the next float32.
+TEST(MxTest, RoundsTheScaleUpWhereTheLargestValueWouldSaturate) {
+  constexpr struct {
+    const char* element;
+    float kept, next;  // with scale 1
+    float saturated, doubled;
+  } kRows[] = {{"fp4_e2m1", 7, 7.0000005f, 6, 8},
+               {"fp6_e2m3", 7.75f, 7.7500005f, 7.5f, 8},
+               {"fp6_e3m2", 30, 30.000002f, 28, 32},
+               {"fp8_e4m3", 464, 464.00003f, 448, 480},
+               {"fp8_e5m2", 61440, 61440.004f, 57344, 65536}};
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.element);
+    MxSettings up = of(row.element);
+    up.round_scale_up = true;
+    expect_mx_bits(converted_to_mx({row.kept, -row.kept}, up), {row.saturated, -row.saturated});
+    expect_mx_bits(converted_to_mx({row.next, -row.next}, of(row.element)), {row.saturated, -row.saturated});
+    const bool is_on_grid = row.doubled != 480;  // 464 is halfway between 448 and 480 on the doubled grid, 480 is even
+    expect_mx_bits(converted_to_mx({row.next, 0}, up), {is_on_grid ? row.doubled : 480, 0});
+  }
+}
+
+TEST(MxTest, RoundingUpLeavesIntegersAndTheLargestExponentAlone) {
+  MxSettings up = of("int8");
+  up.round_scale_up = true;
+  const Values x = {127.9f, -0.6f, 3};
+  expect_mx_bits(converted_to_mx(x, up), converted_to_mx(x, of("int8")));
+  up = of("fp4_e2m1");
+  up.round_scale_up = true;
+  expect_mx_bits(converted_to_mx({0x1.fp127f, INFINITY}, up), {0x1.8p127f, INFINITY});
+}
+
 TEST(MxTest, NamesAreAList) {
   EXPECT_EQ(find_mx_element("fp5"), nullptr);
   EXPECT_EQ(mx_element_names(), "fp8_e5m2, fp8_e4m3, fp6_e3m2, fp6_e2m3, fp4_e2m1, int8");

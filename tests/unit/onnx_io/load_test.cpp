@@ -48,6 +48,17 @@ TEST_F(LoadTest, ReadsANewerOpsetAsTheNewestKnown) {
   EXPECT_EQ(report.findings.all()[0].text, "opset 31 was read as 28");
 }
 
+TEST_F(LoadTest, ReadsANewerIrVersionAsTheNewestKnown) {
+  LoadReport report;
+  const Result<ir::Model> model =
+      load_bytes(number(1, 15) + bytes(7, graph(relu())) + bytes(8, number(2, 17)), "newer", &report);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model.value().ir_version, 14);
+  ASSERT_EQ(report.findings.all().size(), 1u);
+  EXPECT_EQ(report.findings.all()[0].id, std::string("ir-version-newer"));
+  EXPECT_EQ(report.findings.all()[0].text, "IR version 15 was read as 14");
+}
+
 TEST_F(LoadTest, TakesAnEmptyNameForAbsent) {
   const ir::Model model = parsed(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[4] x, float m) => (float[4] y) { y = Clip(x, , m) })");

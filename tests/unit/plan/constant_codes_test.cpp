@@ -239,17 +239,35 @@ TEST(ConstantCodesTest, BlockFormatsAndTheirNames) {
       "MX6");
   EXPECT_EQ(named("MXQuantizeDequantize", {}), "MXINT8");
   EXPECT_EQ(named("MXQuantizeDequantize", {test::attribute("element_dtype", "fp4_e2m1")}), "MXFP4_E2M1");
+  const config::Settings settings = test::settings_for("MXFP4E2M1");
+  const std::vector<config::BlockAttribute> none;
   for (const config::DataType type : {config::DataType::kBfp, config::DataType::kMx}) {
-    BlockFormat format = block_format(type, std::vector<config::BlockAttribute>{});
+    BlockFormat format = block_format(type, none, settings);
     EXPECT_EQ(format.axis(), 1);
     const size_t count = format.attributes.size();
     format.set_axis(-1);
     EXPECT_EQ(format.axis(), -1);
     EXPECT_EQ(format.attributes.size(), count);
     EXPECT_EQ(format.attributes.back().name, "axis") << "the refinement moves it to the end";
-    EXPECT_EQ(for_constant(block_format(type, std::vector<config::BlockAttribute>{}), 1).axis(), 0);
-    EXPECT_EQ(for_constant(block_format(type, std::vector<config::BlockAttribute>{}), 4).axis(), 1);
+    EXPECT_EQ(for_constant(block_format(type, none, settings), 1).axis(), 0);
+    EXPECT_EQ(for_constant(block_format(type, none, settings), 4).axis(), 1);
   }
+}
+
+TEST(ConstantCodesTest, ScalesOfSmallFloatsAreRoundedUpExceptInCompatMode) {
+  using Given = std::vector<config::BlockAttribute>;
+  config::Settings settings = test::settings_for("MXFP4E2M1");
+  const auto rounds_up = [&](config::DataType type, const Given& given) -> int64_t {
+    const BlockFormat format = block_format(type, given, settings);
+    const auto found = std::ranges::find(format.attributes, "round_scale_up", &ir::Attribute::name);
+    return found == format.attributes.end() ? -1 : std::get<int64_t>(found->value);
+  };
+  EXPECT_EQ(rounds_up(config::DataType::kMx, {{"element_dtype", "fp4_e2m1"}}), 1);
+  EXPECT_EQ(rounds_up(config::DataType::kMx, {{"element_dtype", "fp8_e5m2"}, {"round_scale_up", int64_t{0}}}), 0);
+  EXPECT_EQ(rounds_up(config::DataType::kMx, {{"element_dtype", "int8"}}), -1);
+  EXPECT_EQ(rounds_up(config::DataType::kBfp, {}), -1);
+  settings.compat = true;
+  EXPECT_EQ(rounds_up(config::DataType::kMx, {{"element_dtype", "fp4_e2m1"}}), -1);
 }
 
 TEST(ConstantCodesTest, OverridesChangeOneTensorOnly) {

@@ -59,6 +59,26 @@ PassCase packed_heads_by_split() {
           .tolerance = 0};
 }
 
+// Single elements of an axis as exporters on torch.export write them.
+PassCase packed_heads_by_slices() {
+  return {.pass = "select-before-transpose",
+          .name = "SlicesAndSqueezes",
+          .model =
+              "g (float[1, 5, 12] x) => (float[1, 2, 5, 2] y) <int64[5] a = {1, 5, 3, 2, 2}, int64[1] zero = {0}, "
+              "int64[1] one = {1}, int64[1] two = {2}, int64[1] last = {-1}, int64[1] end = {9223372036854775807}> "
+              "{ r = Reshape (x, a) t = Transpose <perm = [2, 0, 3, 1, 4]> (r) b = Slice (t, zero, one, zero) "
+              "c = Slice (t, one, two, zero, one) d = Slice (t, last, end, zero) f = Squeeze (b, zero) "
+              "g = Squeeze (c, zero) h = Squeeze (d, zero) s = Add (f, g) y = Mul (s, h) }",
+          .guards = {{"SeveralElements", "b = Slice (t, zero, one, zero)",
+                      "e = Slice (t, zero, two, zero) b = ReduceMax <keepdims = 1> (e, zero)"},
+                     {"StepIsNotOne", "c = Slice (t, one, two, zero, one)", "c = Slice (t, one, two, zero, two)"},
+                     {"SqueezesAnotherAxis", "h = Squeeze (d, zero) s", "i = Neg (d) h = Squeeze (i, zero) s"},
+                     {"EmptyPart", "d = Slice (t, last, end, zero)",
+                      "n = Slice (t, end, end, zero) d = Concat <axis = 0> (n, b)"}},
+          .sets = {kRankFour},
+          .tolerance = 0};
+}
+
 PassCase pixel_unshuffle() {
   return {.pass = "merge-transposed-axes",
           .name = "PixelUnshuffle",
@@ -242,10 +262,10 @@ PassCase opset_of_target() {
           .sets = {"legalize.opset=18"}};
 }
 
-const bool kRankCases =
-    add_pass_cases({packed_heads(), packed_heads_by_split(), channel_shuffle(), pixel_unshuffle(), windows(), scores(),
-                    stored_matrix(), turned(), one_slope(), slopes(), rolled(), norm_of_rank_3(), norm_of_rows(),
-                    norm_without_bias(), axes_of_pad(), conv_attributes(), same_pads(), opset_of_target()});
+const bool kRankCases = add_pass_cases(
+    {packed_heads(), packed_heads_by_split(), packed_heads_by_slices(), channel_shuffle(), pixel_unshuffle(), windows(),
+     scores(), stored_matrix(), turned(), one_slope(), slopes(), rolled(), norm_of_rank_3(), norm_of_rows(),
+     norm_without_bias(), axes_of_pad(), conv_attributes(), same_pads(), opset_of_target()});
 
 }  // namespace
 }  // namespace quarkq::test

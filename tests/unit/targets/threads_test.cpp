@@ -274,6 +274,15 @@ ir::Model shuffled_amid() {
   return pixel_shuffle("a = Conv (x, w) b = DepthToSpace <blocksize = 2> (a) y = Conv (b, v)", "1, 4, 16, 16");
 }
 
+ir::Model blocked_pair(const std::string& to, const std::string& scale) {
+  return of(cat("g (float[1, 32] x) => (float[1, 32] y) { c = Constant <value = float[1, 1] {0.5}> () s = Cast <to = ",
+                scale, "> (c) q = QuantizeLinear <axis = 1, block_size = 32, output_dtype = ", to,
+                "> (x, s) y = DequantizeLinear <axis = 1, block_size = 32, output_dtype = 1> (q, s) }"),
+            {}, 28);
+}
+ir::Model block_powers() { return blocked_pair("17", "24"); }  // FLOAT8E4M3FN, FLOAT8E8M0
+ir::Model block_floats() { return blocked_pair("17", "1"); }
+
 const Thread kThreads[] = {
     {"OS#1404 Conv attributes", "x2", "conv-implicit-attributes", "crash", "explicit-conv-attributes",
      without_attributes, plain},
@@ -285,6 +294,8 @@ const Thread kThreads[] = {
     {"OS#1404 bfloat16 tensors", "vaiml-bf16", "bfloat16-tensor", "unknown", "float32-tensors", bfloat16, plain},
     {"ExtendedDequantizeLinear is not registered", "gen2-vint8", "qdq-quark", "crash", "qdq-in-ai-onnx", in_quark,
      good_quantized},
+    {"ONNX Runtime without FLOAT8E8M0", "ort-cpu", "qdq-microscaling", "crash", "custom-mx-form", block_powers,
+     block_floats},
     {"SW#393 Resize of 841", "x1", "resize-of-rank-3", "crash", "smaller-input", resize_841, resize_of_rank_4},
     {"SW#374 large product", "vaiml-bf16", "large-product", "note", "split-product", large_matmul, small_matmul},
     {"NON-STATIC SHAPE", "vaiml-bf16", "symbolic-shape", "crash", "static-shapes", dynamic_height, plain},
@@ -324,7 +335,7 @@ const Thread kThreads[] = {
     {"SW#397 torch.roll", "x2", "negative-slice-bounds", "crash", "positive-slice-bounds", rolled, rolled_forward},
     {"SwinIR norms", "x2", "normalization-of-rank-3", "note", "normalization-at-rank-4", norm_of_rank_3,
      norm_of_rank_4},
-    {"SwinIR tail", "x2", "depth-to-space-tail", "note", "cut-part", shuffled_tail, shuffled_amid},
+    {"SwinIR tail", "x2", "depth-to-space-tail", "note", "separate-tail", shuffled_tail, shuffled_amid},
     {"encoder on Windows ML", "winml", "transformer", "note", "compare-on-device", attention, plain},
     {"WML#783 quantized for Windows ML", "winml", "quantized-model", "note", "compile-with-report", good_quantized,
      plain},

@@ -95,7 +95,8 @@ Result<Kernel> prepare_mx(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kFloat, ElementType::kFloat16}));
   QQ_TRY(const BlockSplit split, read_split(p, 32));
   const std::string element = p.node().string_or("element_dtype", "int8");
-  const numeric::MxSettings settings{numeric::find_mx_element(element), read_rounding(p)};
+  const numeric::MxSettings settings{numeric::find_mx_element(element), read_rounding(p),
+                                     p.node().int_or(numeric::kRoundScaleUp, 0) != 0};
   if (settings.element == nullptr) {
     return p.corrupt("element_dtype is '", element, "', allowed: ", numeric::mx_element_names());
   }

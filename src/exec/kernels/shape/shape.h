@@ -16,6 +16,10 @@ Result<Kernel> prepare_tile(Prepare& p);
 Result<Kernel> prepare_expand(Prepare& p);
 // shape.cpp
 Result<Kernel> prepare_pad(Prepare& p);
+// shape_packed.cpp
+/// Returns the kernel of `prepare` for elements below 8 bits, which it moves as bytes. REQUIRES: input 0 is packed, and
+/// the node has one output.
+Result<Kernel> move_packed(Prepare& p, Result<Kernel> (*prepare)(Prepare&));
 // shape_make.cpp
 Result<Kernel> prepare_constant(Prepare& p);
 Result<Kernel> prepare_constant_of_shape(Prepare& p);

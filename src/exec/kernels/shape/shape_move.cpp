@@ -4,6 +4,7 @@
 
 #include "exec/kernels/shape/shape.h"
 #include "ir/shape.h"
+#include "numeric/small_floats.h"
 
 namespace quarkq::exec {
 namespace {
@@ -43,6 +44,7 @@ Kernel alias_in_layout(Prepare& p, ir::Shape stored, Layout layout) {
 
 Result<Kernel> prepare_transpose(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
+  if (numeric::is_packed(p.in(0).type)) return move_packed(p, prepare_transpose);
   QQ_TRY(std::vector<int64_t> order, transpose_order(p));
   const Spec& x = p.in(0);
   const int64_t rank = x.rank();
@@ -51,9 +53,7 @@ Result<Kernel> prepare_transpose(Prepare& p) {
   for (const int64_t axis : order) dims.push_back(x.dims[index(axis)]);
   if (moves_nothing(x.dims, order)) return alias_in_layout(p, std::move(dims), Layout::kPlain);
   // [N, H, W, C] to [N, C, H, W]: the same memory, called channels-last.
-  const bool whole_bytes = bits(x.type) >= 8;  // nothing else may lie channels-last
-  if (whole_bytes && x.layout == Layout::kPlain && rank >= 3 &&
-      moves_nothing(x.dims, stored_dims(order, Layout::kChannelsLast))) {
+  if (x.layout == Layout::kPlain && rank >= 3 && moves_nothing(x.dims, stored_dims(order, Layout::kChannelsLast))) {
     return alias_in_layout(p, stored_dims(dims, Layout::kChannelsLast), Layout::kChannelsLast);
   }
   QQ_TRY(const int64_t bytes, element_bytes(p, x.type));
@@ -63,6 +63,7 @@ Result<Kernel> prepare_transpose(Prepare& p) {
 
 Result<Kernel> prepare_concat(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
+  if (numeric::is_packed(p.in(0).type)) return move_packed(p, prepare_concat);
   const Spec& first = p.in(0);
   if (p.node().find("axis") == nullptr) return p.corrupt("attribute axis is missing");
   QQ_TRY(const int64_t axis, p.axis(p.node().int_or("axis", 0), first.rank()));
@@ -173,6 +174,7 @@ SliceRange slice_range(int64_t start, int64_t end, int64_t step, int64_t length)
 
 Result<Kernel> prepare_slice(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
+  if (numeric::is_packed(p.in(0).type)) return move_packed(p, prepare_slice);
   const Spec& x = p.in(0);
   QQ_TRY(const IntList starts, read_ints(p, "starts", 1, 10));
   QQ_TRY(const IntList ends, read_ints(p, "ends", 2, 10));
