@@ -13,7 +13,7 @@ if(_root AND NOT IS_DIRECTORY ${_root})
 endif()
 option(QUARKQ_FETCH_ORT_HEADERS "Fetch ONNX Runtime's C API header where it is not found" ON)
 macro(_find_header)
-  find_path(QUARKQ_ORT_INCLUDE onnxruntime_c_api.h HINTS ${_root} ${_fetched} NO_CACHE
+  find_path(QUARKQ_ORT_INCLUDE onnxruntime_c_api.h HINTS ${_root} ${_fetched} NO_CACHE NO_CMAKE_FIND_ROOT_PATH
     PATH_SUFFIXES include include/onnxruntime include/onnxruntime/core/session onnxruntime/core/session onnxruntime)
 endmacro()
 _find_header()

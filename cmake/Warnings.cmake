@@ -11,6 +11,9 @@ target_compile_options(quarkq_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>
   # GCC 12 sees overlapping copies in std::string where there are none.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(WIN32)
+  target_compile_options(quarkq_options INTERFACE -Wno-attributes)  # visibility: a list of exports decides there (quarkq_export)
+endif()
 if(QUARKQ_WERROR)
   target_compile_options(quarkq_options INTERFACE -Werror)
 endif()

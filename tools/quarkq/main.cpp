@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/platform/console.h"
 #include "base/stopwatch.h"
 #include "base/strings.h"
 #include "log_file.h"
@@ -303,7 +304,7 @@ int refuse(const CLI::App& app, const Words& words, const CLI::ParseError& error
 }
 
 int main_function(int argc, char** argv) {
-  const Words words = join_json(Words(argv + 1, argv + argc));
+  const Words words = join_json(platform::utf8_arguments(argc, argv));
   if (Status status = check_verb(words, argv); !status.ok()) return fail(status);
   CLI::App app{"quarkq: native quantizer of ONNX models for AMD NPU tool chains and ONNX Runtime", "quarkq"};
   ProgramOptions options;
