@@ -38,3 +38,6 @@ endif()
 message(STATUS "libquarkq_ort_ops.so: ONNX Runtime API ${_version}, ${QUARKQ_ORT_INCLUDE}")
 add_library(quarkq_onnxruntime INTERFACE)
 target_include_directories(quarkq_onnxruntime SYSTEM INTERFACE ${QUARKQ_ORT_INCLUDE})
+if(WIN32)
+  target_compile_definitions(quarkq_onnxruntime INTERFACE _stdcall=__stdcall _Frees_ptr_opt_=)  # what only Microsoft's compiler knows
+endif()

@@ -12,7 +12,8 @@ target_compile_options(quarkq_options INTERFACE
   # GCC 12 sees overlapping copies in std::string where there are none.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(WIN32)
-  target_compile_options(quarkq_options INTERFACE -Wno-attributes)  # visibility: a list of exports decides there (quarkq_export)
+  # Visibility: a list of exports decides there (quarkq_export). Formats: GCC checks for those of Microsoft's library, MinGW's are standard.
+  target_compile_options(quarkq_options INTERFACE -Wno-attributes -Wno-format)
 endif()
 if(QUARKQ_WERROR)
   target_compile_options(quarkq_options INTERFACE -Werror)
