@@ -10,7 +10,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 if(WIN32)
   set(QUARKQ_HARDENING -fstack-protector-strong)
-  set(QUARKQ_HARDENING_LINK LINKER:--dynamicbase LINKER:--high-entropy-va LINKER:--nxcompat)
+  set(QUARKQ_HARDENING_LINK -fstack-protector-strong LINKER:--dynamicbase LINKER:--high-entropy-va LINKER:--nxcompat)
 endif()
 if(NOT QUARKQ_SANITIZE AND NOT QUARKQ_FUZZER AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")  # FORTIFY needs an optimizing compiler
   add_compile_options(${QUARKQ_HARDENING})

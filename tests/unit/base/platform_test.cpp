@@ -80,7 +80,10 @@ TEST(PlatformFilesTest, AnOpenFileCanBeRenamedAndRemoved) {
   ASSERT_GE(fd, 0);
   EXPECT_TRUE(replace_file(path, renamed));
   EXPECT_TRUE(remove_file(renamed.c_str()));
-  EXPECT_EQ(describe(fd)->links, 0u);
+  if (!backslash_separates()) {  // wine keeps the name until the file is closed
+    EXPECT_FALSE(describe(renamed));
+    EXPECT_EQ(describe(fd)->links, 0u);
+  }
   std::array<char, 8> found{};
   EXPECT_EQ(read_some(fd, found.data(), found.size()), 4);
   close_file(fd);
