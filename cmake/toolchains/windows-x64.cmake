@@ -23,10 +23,13 @@ set(_defines "-D_WIN32_WINNT=0x0A00 -DWINVER=0x0A00 -DNOMINMAX -DWIN32_LEAN_AND_
 # the stack faults. The assembler encodes every aligned move as an unaligned one, which has the same speed on aligned data.
 set(CMAKE_C_FLAGS_INIT "${_defines} -Wa,-muse-unaligned-vector-move")
 set(CMAKE_CXX_FLAGS_INIT "${_defines} -Wa,-muse-unaligned-vector-move")
+# CMake would find the import library, which loads a DLL of the compiler.
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgomp.a OUTPUT_VARIABLE _gomp OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(OpenMP_gomp_LIBRARY ${_gomp} CACHE FILEPATH "OpenMP's runtime, static")
 # The stack of Linux: readers of deep models recurse.
 set(_stack "-Wl,--stack,8388608")
 # No DLL of the compiler next to the program, and no time in the headers of files.
 foreach(kind EXE SHARED MODULE)
-  set(CMAKE_${kind}_LINKER_FLAGS_INIT "-static -Wl,--no-insert-timestamp ${_stack}")
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "-static -fopenmp -Wl,--no-insert-timestamp ${_stack}")
 endforeach()
 set(CMAKE_CROSSCOMPILING_EMULATOR /usr/lib/wine/wine64)
