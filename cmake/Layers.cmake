@@ -36,6 +36,7 @@ function(quarkq_export target header mark)
   file(CONFIGURE OUTPUT ${definitions} CONTENT "${text}" @ONLY)
   target_sources(${target} PRIVATE ${definitions})
   set_target_properties(${target} PROPERTIES PREFIX "")
+  target_link_options(${target} PRIVATE LINKER:--exclude-all-symbols)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
 endfunction()
 

@@ -110,13 +110,13 @@ std::string shortened(const std::string& name) {
 
 Result<AtomicFile> AtomicFile::create(const std::string& target, Kind kind) {
   QQ_RETURN_IF_ERROR(check_not_input(target));
+  if (const std::string fault = platform::fault_of_name(target); !fault.empty() && !platform::is_device_name(target))
+    return invalid_argument(target, ": ", fault);
   if (is_device(target)) {
     const int fd = platform::open_stream(target);
     if (fd < 0) return io_error(target, ": cannot write here, ", std::strerror(errno));
     return AtomicFile(fd, "", target, kind);
   }
-  if (const std::string fault = platform::fault_of_name(target); !fault.empty())
-    return invalid_argument(target, ": ", fault);
   if (kind == Kind::kAlone) remove_dead_temporaries(target);
   const std::string temporary =
       cat(folder_of(target), "/", shortened(name_of(target)), kTemporaryMark, process_token());
