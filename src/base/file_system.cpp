@@ -118,10 +118,8 @@ bool is_utf_16(std::string_view text) {
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path, size_t limit) {
-  std::error_code error;
-  const std::filesystem::path file = platform::native(path);
-  if (!std::filesystem::is_regular_file(file, error)) return io_error(path, ": no such file");
-  std::ifstream in(file, std::ios::binary);
+  if (!file_exists(path)) return io_error(path, ": no such file");
+  std::ifstream in(platform::native(path), std::ios::binary);
   if (!in) return cannot_open(path);
   std::string text;
   char block[65536];
@@ -197,13 +195,13 @@ Result<std::vector<std::string>> list_files_below(const std::string& folder) {
 }
 
 bool file_exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(platform::native(path), error);
+  const std::optional<platform::FileInfo> info = platform::describe(path);
+  return info && info->kind == FileKind::kFile;
 }
 
 bool is_folder(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_directory(platform::native(path), error);
+  const std::optional<platform::FileInfo> info = platform::describe(path);
+  return info && info->kind == FileKind::kFolder;
 }
 
 }  // namespace quarkq

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "base/file_system.h"
-#include "base/platform/native_path.h"
 #include "base/run_files.h"
 #include "base/strings.h"
 #include "ir/check_graph.h"
@@ -114,7 +113,7 @@ std::string describe_damage(std::string_view bytes) {
 
 Status check_path(const std::string& path) {
   std::error_code error;
-  const auto kind = std::filesystem::status(platform::native(path), error).type();
+  const auto kind = std::filesystem::status(path, error).type();
   if (kind == std::filesystem::file_type::not_found) return invalid_argument(path, ": no such file");
   if (error) return invalid_argument(path, ": cannot open, ", error.message());
   if (kind == std::filesystem::file_type::directory) return invalid_argument(path, ": is a folder, not a model file");
