@@ -117,7 +117,10 @@ bool succeeded(BOOL done) {
 std::optional<FileInfo> describe(const std::string& path, Links links) {
   const DWORD flags = links == Links::kRefused ? DWORD{FILE_FLAG_OPEN_REPARSE_POINT} : 0;
   const HANDLE handle = open_handle(path, {.access = FILE_READ_ATTRIBUTES, .flags = flags});
-  if (handle == INVALID_HANDLE_VALUE) return std::nullopt;
+  if (handle == INVALID_HANDLE_VALUE) {
+    fail_with_errno();
+    return std::nullopt;
+  }
   const std::optional<FileInfo> info = describe(handle);
   CloseHandle(handle);
   return info;
