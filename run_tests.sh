@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The tests of quarkq: run_tests.sh [--long] [SUITE...]
-#   SUITE    only these suites of: lint unit conformance e2e reference targets fuzz install python, and with --long
+#   SUITE    only these suites of: lint unit conformance e2e reference targets fuzz install python windows, and with --long
 #            unit-asan fuzz-asan bad-input-asan threads-tsan bare modes tidy. Without one, all. CONTRIBUTING.md says how long each takes.
 #   --long   also: warnings are errors; the wheel on a bare Debian 12 and 13; the default mode beside compat mode on all shared
 #            networks; the unit and bad-input tests under AddressSanitizer and UBSan; the tests of threads under ThreadSanitizer;
@@ -11,7 +11,7 @@
 # Each test prints one line; what a suite printed is kept in build/test-logs/.
 set -euo pipefail
 long= only=
-suites=" lint unit conformance e2e reference targets fuzz install python "
+suites=" lint unit conformance e2e reference targets fuzz install python windows "
 long_suites=" unit-asan fuzz-asan bad-input-asan threads-tsan bare modes tidy "
 usage() { sed -n '3,10s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 for argument in "$@"; do
@@ -99,6 +99,14 @@ suite targets "$python" tests/targets/legalized.py --check --only "squeezenet|na
 suite fuzz "$python" tests/fuzz/run.py build/release/tests/quarkq_fuzz_replay --seconds 3
 suite install bash tests/install/run.sh build/release
 suite python env -u PYTHONPATH "$python" tests/python/run.py --make
+# Its libraries take half an hour to build, so it is built only when it is named; else the suite skips, or tests what is there.
+case $only in *" windows "*)
+  # shellcheck disable=SC2154
+  install_packages "${windows_packages[@]}" "${wine_packages[@]}"
+  scripts/build_windows.sh --tests
+  ;;
+esac
+suite windows "$python" tests/windows/run.py
 
 # affords MINUTES NAME SUITE...: whether a step that runs these suites is wanted and, taking so long where the build takes 12
 # minutes, ends within $QUARKQ_TEST_MINUTES.

@@ -2,7 +2,8 @@
 include(CMakePackageConfigHelpers)
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # packing needs no tests; scripts build what they pack
 install(TARGETS quarkq RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS quarkq_shared EXPORT quarkqTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS quarkq_shared EXPORT quarkqTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/quarkq DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT quarkqTargets NAMESPACE quarkq:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/quarkq)
 configure_package_config_file(cmake/quarkqConfig.cmake.in ${PROJECT_BINARY_DIR}/quarkqConfig.cmake
@@ -15,7 +16,12 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/quarkq RENAME cop
 install(FILES CHANGELOG.md README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/quarkq)
 
 # What the wheel holds beside python/quarkq (pyproject.toml); no part of `cmake --install`.
-install(FILES $<TARGET_FILE:quarkq_shared> DESTINATION quarkq/lib RENAME libquarkq.so COMPONENT python EXCLUDE_FROM_ALL)
+if(WIN32)
+  set(library_name quarkq.dll)
+else()
+  set(library_name libquarkq.so)
+endif()
+install(FILES $<TARGET_FILE:quarkq_shared> DESTINATION quarkq/lib RENAME ${library_name} COMPONENT python EXCLUDE_FROM_ALL)
 install(PROGRAMS $<TARGET_FILE:quarkq> DESTINATION quarkq/bin COMPONENT python EXCLUDE_FROM_ALL)
 if(TARGET quarkq_ort_ops_shared)
   install(FILES $<TARGET_FILE:quarkq_ort_ops_shared> DESTINATION quarkq/lib COMPONENT python EXCLUDE_FROM_ALL)
@@ -29,7 +35,7 @@ foreach(package libdnnl2 libdnnl3 libprotobuf32 libprotobuf32t64 libyaml-cpp0.7 
 endforeach()
 
 # Completion scripts and the manual page: the program writes them itself.
-if(NOT QUARKQ_SANITIZE)
+if(NOT QUARKQ_SANITIZE AND NOT WIN32)
   set(texts ${PROJECT_BINARY_DIR}/share)
   set(quarkq_texts)
   foreach(text "completion bash|bash-completion/completions/quarkq" "completion zsh|zsh/site-functions/_quarkq"

@@ -8,6 +8,11 @@ target_include_directories(quarkq_shared PUBLIC $<BUILD_INTERFACE:${PROJECT_SOUR
 target_compile_features(quarkq_shared PUBLIC cxx_std_20)
 set_target_properties(quarkq_shared PROPERTIES OUTPUT_NAME quarkq EXPORT_NAME quarkq
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} EXCLUDE_FROM_ALL OFF)
-set(exports ${PROJECT_SOURCE_DIR}/cmake/library_exports.map)
-target_link_options(quarkq_shared PRIVATE LINKER:--version-script=${exports} LINKER:--gc-sections LINKER:--as-needed)
-set_target_properties(quarkq_shared PROPERTIES LINK_DEPENDS ${exports})
+if(WIN32)
+  # The C interface only: compilers of Windows do not agree on names and exceptions of C++.
+  quarkq_export(quarkq_shared ${PROJECT_SOURCE_DIR}/include/quarkq/c_api.h QUARKQ_C_EXPORT)
+else()
+  set(exports ${PROJECT_SOURCE_DIR}/cmake/library_exports.map)
+  target_link_options(quarkq_shared PRIVATE LINKER:--version-script=${exports} LINKER:--gc-sections LINKER:--as-needed)
+  set_target_properties(quarkq_shared PROPERTIES LINK_DEPENDS ${exports})
+endif()

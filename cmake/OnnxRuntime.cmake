@@ -13,7 +13,7 @@ if(_root AND NOT IS_DIRECTORY ${_root})
 endif()
 option(QUARKQ_FETCH_ORT_HEADERS "Fetch ONNX Runtime's C API header where it is not found" ON)
 macro(_find_header)
-  find_path(QUARKQ_ORT_INCLUDE onnxruntime_c_api.h HINTS ${_root} ${_fetched} NO_CACHE
+  find_path(QUARKQ_ORT_INCLUDE onnxruntime_c_api.h HINTS ${_root} ${_fetched} NO_CACHE NO_CMAKE_FIND_ROOT_PATH
     PATH_SUFFIXES include include/onnxruntime include/onnxruntime/core/session onnxruntime/core/session onnxruntime)
 endmacro()
 _find_header()
@@ -38,3 +38,6 @@ endif()
 message(STATUS "libquarkq_ort_ops.so: ONNX Runtime API ${_version}, ${QUARKQ_ORT_INCLUDE}")
 add_library(quarkq_onnxruntime INTERFACE)
 target_include_directories(quarkq_onnxruntime SYSTEM INTERFACE ${QUARKQ_ORT_INCLUDE})
+if(WIN32)
+  target_compile_definitions(quarkq_onnxruntime INTERFACE _stdcall=__stdcall _Frees_ptr_opt_=)  # what only Microsoft's compiler knows
+endif()

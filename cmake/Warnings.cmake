@@ -11,6 +11,10 @@ target_compile_options(quarkq_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>
   # GCC 12 sees overlapping copies in std::string where there are none.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(WIN32)
+  # Visibility: a list of exports decides there (quarkq_export). Formats: GCC checks for those of Microsoft's library, MinGW's are standard.
+  target_compile_options(quarkq_options INTERFACE -Wno-attributes -Wno-format)
+endif()
 if(QUARKQ_WERROR)
   target_compile_options(quarkq_options INTERFACE -Werror)
 endif()

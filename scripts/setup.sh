@@ -11,6 +11,8 @@ build_packages=(g++ cmake ninja-build ccache python3 python3-pip ca-certificates
   libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libstb-dev libxxhash-dev zlib1g-dev ocl-icd-opencl-dev)
 test_packages=(python3-venv libgtest-dev libgmock-dev zsh fish groff-base)
 long_packages=(clang-tidy debootstrap)
+windows_packages=(g++-mingw-w64-x86-64-posix)
+wine_packages=(wine64)
 
 say() { printf '== %s\n' "$*"; }
 die() { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }

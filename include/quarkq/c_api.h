@@ -11,7 +11,11 @@
 extern "C" {
 #endif
 
+#ifdef __GNUC__
 #define QUARKQ_C_EXPORT __attribute__((visibility("default")))
+#else
+#define QUARKQ_C_EXPORT
+#endif
 
 /* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): C names */
 

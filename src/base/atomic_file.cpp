@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
 // AtomicFile, and clean-up of temporary files of interrupted and killed processes.
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -69,46 +64,36 @@ bool is_temporary_name(std::string_view name) {
 
 /// A live process has it locked from the moment after it made it (lock_own()).
 void remove_if_dead(const std::string& path) {
-  const int fd = open_file(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+  const int fd = platform::open_to_write(path, platform::Links::kRefused);
   if (fd < 0) return;
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_same_file(fd, path)) ::unlink(path.c_str());
-  ::close(fd);
+  if (platform::lock_alone(fd) && is_same_file(fd, path)) platform::remove_file(path.c_str());
+  platform::close_file(fd);
 }
 
 enum class Own { kYes, kRemoved };
 
 /// Between the making of a temporary and its lock another process may take it for one of a dead process.
 Own lock_own(int fd) {
-  const bool is_looked_at = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  struct stat info {};
-  const bool is_gone = ::fstat(fd, &info) == 0 && info.st_nlink == 0;
+  const bool is_looked_at = !platform::lock_alone(fd) && errno == EWOULDBLOCK;
+  const std::optional<platform::FileInfo> info = platform::describe(fd);
+  const bool is_gone = info && info->links == 0;
   return is_looked_at || is_gone ? Own::kRemoved : Own::kYes;  // without locks no process removes files of others
 }
 
 /// Returns whether the path is a device or pipe, which a finished file cannot replace.
 bool is_device(const std::string& path) {
-  struct stat info {};
-  const bool is_stream = path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/");
-  if (is_stream || path.starts_with("/proc/")) return true;
-  return ::stat(path.c_str(), &info) == 0 && (S_ISCHR(info.st_mode) || S_ISFIFO(info.st_mode));
-}
-
-/// Returns whether data written to `fd` is on the disk. Files that do not support flushing are not a failure.
-bool force_to_disk(int fd) {
-  int failed = 0;
-  do {
-    failed = ::fsync(fd);
-  } while (failed != 0 && errno == EINTR);
-  return failed == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+  if (platform::is_device_name(path)) return true;
+  const std::optional<platform::FileInfo> info = platform::describe(path);
+  return info && info->kind == platform::FileKind::kStream;
 }
 
 std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
+  const size_t slash = platform::last_separator(path);
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string name_of(const std::string& path) { return path.substr(platform::last_separator(path) + 1); }
 
 /// Returns the first part of the name of a temporary file for the file `name`. File systems allow 255 bytes, of which
 /// the mark and the token of the process take up to 35. Longer names are cut, and a hash distinguishes names that begin
@@ -121,21 +106,14 @@ std::string shortened(const std::string& name) {
   return cat(name.substr(0, kMost - kHashDigits - 1), "~", hash.text().substr(0, kHashDigits));
 }
 
-/// The new name survives a failing machine only when its folder is on the disk, too. Not every system can; the file is
-/// complete in either case.
-void force_folder_to_disk(const std::string& path) {
-  const int fd = open_file(folder_of(path), O_RDONLY | O_DIRECTORY);
-  if (fd < 0) return;
-  static_cast<void>(force_to_disk(fd));
-  ::close(fd);
-}
-
 }  // namespace
 
 Result<AtomicFile> AtomicFile::create(const std::string& target, Kind kind) {
   QQ_RETURN_IF_ERROR(check_not_input(target));
+  if (const std::string fault = platform::fault_of_name(target); !fault.empty() && !platform::is_device_name(target))
+    return invalid_argument(target, ": ", fault);
   if (is_device(target)) {
-    const int fd = open_file(target, O_WRONLY);
+    const int fd = platform::open_stream(target);
     if (fd < 0) return io_error(target, ": cannot write here, ", std::strerror(errno));
     return AtomicFile(fd, "", target, kind);
   }
@@ -146,7 +124,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& target, Kind kind) {
   for (int i = 0; i < kTries; ++i) {
     AtomicFile file(-1, temporary, target, kind);  // before there is a file, so that memory that runs out leaves none
     remember_unfinished(temporary);                // a signal may come as soon as there is a file
-    file.fd_ = open_file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+    file.fd_ = platform::create_file(temporary);
     if (file.fd_ < 0) {
       const int reason = errno;
       forget_unfinished(temporary);
@@ -170,8 +148,8 @@ AtomicFile::~AtomicFile() { drop(); }
 
 void AtomicFile::drop() {
   if (fd_ < 0) return;
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  ::close(fd_);
+  if (!temporary_.empty()) platform::remove_file(temporary_.c_str());
+  platform::close_file(fd_);
   fd_ = -1;
   forget_unfinished(temporary_);
 }
@@ -197,7 +175,7 @@ Status AtomicFile::write(const void* data, size_t bytes) {
 Status AtomicFile::write_through(const char* data, size_t bytes) {
   constexpr size_t kMost = size_t{16} << 20;  // Per call: not all mapped data need to be resident at once.
   while (bytes > 0) {
-    const ssize_t part = ::write(fd_, data, std::min(bytes, kMost));
+    const int64_t part = platform::write_some(fd_, data, std::min(bytes, kMost));
     if (part < 0 && errno == EINTR) continue;
     if (part <= 0) return io_error(target_, ": writing failed after ", written_, " bytes, ", std::strerror(errno));
     data += part;
@@ -216,13 +194,13 @@ Status AtomicFile::flush_buffer() {
 /// Network file systems tell of a full disk when a descriptor is closed. The lock, without which another process takes
 /// the temporary for one of a dead process, is kept by a second one until the file has its name.
 Status AtomicFile::put_in_place() {
-  const int lock = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
-  const bool is_synced = kind_ == Kind::kOneOfMany || temporary_.empty() || force_to_disk(fd_);
+  const int lock = platform::duplicate(fd_);
+  const bool is_synced = kind_ == Kind::kOneOfMany || temporary_.empty() || platform::flush(fd_);
   std::string reason = is_synced ? "" : std::strerror(errno);
-  if (::close(std::exchange(fd_, lock)) != 0 && errno != EINTR && reason.empty()) reason = std::strerror(errno);
+  if (!platform::close_file(std::exchange(fd_, lock)) && reason.empty()) reason = std::strerror(errno);
   if (!reason.empty()) return io_error(target_, ": writing failed, ", reason);
   any_finished.store(true);
-  if (!temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0)
+  if (!temporary_.empty() && !platform::replace_file(temporary_, target_))
     return io_error(target_, ": cannot put the finished file in place, ", std::strerror(errno));
   return Status();
 }
@@ -231,14 +209,14 @@ Status AtomicFile::commit() {
   QQ_RETURN_IF_ERROR(flush_buffer());
   if (!temporary_.empty()) note_product(fd_);
   if (Status status = put_in_place(); !status.ok()) {
-    if (fd_ < 0 && !temporary_.empty()) ::unlink(temporary_.c_str());  // there was no second descriptor
+    if (fd_ < 0 && !temporary_.empty()) platform::remove_file(temporary_.c_str());  // there was no second descriptor
     forget_unfinished(temporary_);
     drop();
     return status;
   }
-  if (kind_ == Kind::kAlone && !temporary_.empty()) force_folder_to_disk(target_);
+  if (kind_ == Kind::kAlone && !temporary_.empty()) platform::flush_folder(folder_of(target_));
   forget_unfinished(temporary_);
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (fd_ >= 0) platform::close_file(std::exchange(fd_, -1));
   return Status();
 }
 
@@ -250,15 +228,11 @@ Status write_file(const std::string& target, const std::string& text) {
 
 void remove_dead_temporaries(const std::string& path) {
   const std::string folder = folder_of(path), prefix = shortened(name_of(path));
-  DIR* const listed = ::opendir(folder.c_str());
-  if (listed == nullptr) return;
   std::vector<std::string> found;
-  while (const dirent* entry = ::readdir(listed)) {
-    const std::string_view name(entry->d_name);
-    const bool is_own = name.ends_with(process_token());
-    if (name.starts_with(prefix) && is_temporary_name(name) && !is_own) found.emplace_back(name);
-  }
-  ::closedir(listed);
+  if (!platform::list_folder(folder, {}, found)) return;
+  std::erase_if(found, [&](const std::string& name) {
+    return !name.starts_with(prefix) || !is_temporary_name(name) || name.ends_with(process_token());
+  });
   for (const std::string& name : found) remove_if_dead(cat(folder, "/", name));
 }
 
@@ -266,7 +240,7 @@ bool has_finished_files() { return any_finished.load(); }
 
 void remove_unfinished_files() {
   for (int i = 0; i < kMaxUnfinished; ++i) {
-    if (unfinished_slots[i].load() == Slot::kFull) ::unlink(unfinished_names[i].data());
+    if (unfinished_slots[i].load() == Slot::kFull) platform::remove_file(unfinished_names[i].data());
   }
 }
 

@@ -3,17 +3,15 @@
 // server, while stat() alone may use a cache of up to a minute.
 #include "base/claim.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "base/file_system.h"
+#include "base/platform/native_path.h"
+#include "base/platform/process.h"
 
 namespace quarkq {
 namespace {
@@ -24,29 +22,30 @@ constexpr size_t kMostRead = 256;    // Upper bound on the bytes read of another
 }  // namespace
 
 std::string claim_mark(const std::string& path) {
-  struct stat info {};
+  std::optional<platform::FileInfo> info;
   std::string text;
-  const int fd = open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const int fd = platform::open_to_read(path, platform::Links::kRefused);
   if (fd >= 0) {
-    const bool is_known = ::fstat(fd, &info) == 0;
+    info = platform::describe(fd);
     std::array<char, kMostRead> bytes;
-    const ssize_t count = ::read(fd, bytes.data(), bytes.size());
+    const int64_t count = platform::read_some(fd, bytes.data(), bytes.size());
     if (count > 0) text.assign(bytes.data(), static_cast<size_t>(count));
-    ::close(fd);
-    if (!is_known) return "";
-  } else if (::lstat(path.c_str(), &info) != 0) {
-    return "";
+    platform::close_file(fd);
+  } else {
+    info = platform::describe(path, platform::Links::kRefused);
   }
-  return cat(info.st_ino, " ", info.st_mtim.tv_sec, " ", info.st_mtim.tv_nsec, " ", info.st_size, " ", text);
+  if (!info) return "";
+  return cat(info->id.number, " ", info->seconds, " ", info->nanoseconds, " ", info->bytes, " ", text);
 }
 
 Status remove_dead_claim(const std::string& path, const std::string& mark, const std::string& aside) {
-  if (::rename(path.c_str(), aside.c_str()) != 0) {
+  if (!platform::replace_file(path, aside)) {
     if (errno == ENOENT) return Status();
     return io_error(path, ": cannot take this over from a process that ended, ", std::strerror(errno));
   }
-  if (claim_mark(aside) != mark) static_cast<void>(!::link(aside.c_str(), path.c_str()));
-  static_cast<void>(std::remove(aside.c_str()));  // a folder that is not empty stays there
+  if (claim_mark(aside) != mark) static_cast<void>(platform::link_file(aside, path));
+  std::error_code ignored;
+  std::filesystem::remove(platform::native(aside), ignored);  // a folder that is not empty stays there
   return Status();
 }
 
@@ -68,8 +67,8 @@ Claim::Claim(Claim&& other) noexcept
 
 Claim::~Claim() {
   if (fd_ < 0) return;
-  if (is_same_file(fd_, path_)) ::unlink(path_.c_str());
-  ::close(fd_);
+  if (is_same_file(fd_, path_)) platform::remove_file(path_.c_str());
+  platform::close_file(fd_);
 }
 
 /// Uses the open file: a claim that was taken over is no longer at its path.
@@ -77,21 +76,20 @@ void Claim::beat() {
   const double now = clock_();
   if (now - last_ < interval_) return;
   last_ = now;
-  static_cast<void>(::futimens(fd_, nullptr));  // where this fails, the work may be done twice
+  static_cast<void>(platform::touch(fd_));  // where this fails, the work may be done twice
 }
 
 Claims::Claims(double stale_seconds, Clock clock)
     : stale_(stale_seconds), clock_(std::move(clock)), owner_(process_token()) {}
 
 Result<std::optional<Claim>> Claims::create(const std::string& path) const {
-  const int fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  const int fd = platform::create_file(path);
   if (fd < 0 && errno == EEXIST) return std::optional<Claim>();
   if (fd < 0) return io_error(path, ": cannot make this file, ", std::strerror(errno));
   Claim claim(fd, path, stale_ / kBeatsPerLife, clock_);
-  std::array<char, kMostRead> host{};  // for people who look into the folder
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  const std::string text = cat(owner_, " on ", host.data(), "\n");
-  if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+  // For people who look into the folder.
+  const std::string text = cat(owner_, " on ", platform::host_name(), "\n");
+  if (platform::write_some(fd, text.data(), text.size()) != static_cast<int64_t>(text.size()))
     return io_error(path, ": cannot write this file, ", std::strerror(errno));
   return std::optional<Claim>(std::move(claim));
 }

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "base/file_system.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <new>
 #include <string_view>
 
 #include "base/hash.h"
+#include "base/platform/memory.h"
+#include "base/platform/native_path.h"
+#include "base/platform/process.h"
 #include "base/residency.h"
 
 namespace quarkq {
 namespace {
+
+using platform::FileKind;
 
 std::string system_reason() { return std::strerror(errno); }
 
@@ -33,60 +29,18 @@ Status cannot_open(const std::string& path) {
   return io_error(path, ": cannot open, ", system_reason());
 }
 
-/// Selects the listed entries: of a kind of stat(2) (S_IFREG, S_IFDIR), with names that have this suffix.
-struct Wanted {
-  mode_t kind = S_IFREG;
-  std::string_view suffix = {};
-  bool follows_links = true;  ///< which then count as what they lead to
-};
-
-/// Not by std::filesystem's iterator, which ends the process when memory runs out.
-Result<std::vector<std::string>> list_entries(const std::string& folder, const Wanted& wanted) {
-  const int fd = open_file(folder, O_RDONLY | O_DIRECTORY);
-  const auto failed = [&] { return bad_data(folder, ": cannot list this folder, ", system_reason()); };
-  if (fd < 0) return failed();
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd), ::closedir);
-  if (entries == nullptr) {
-    const int reason = errno;
-    ::close(fd);
-    if (reason == ENOMEM) throw std::bad_alloc();
-    errno = reason;
-    return failed();
-  }
+Result<std::vector<std::string>> list_entries(const std::string& folder, const platform::Wanted& wanted) {
   std::vector<std::string> names;
-  errno = 0;
-  while (const dirent* const entry = ::readdir(entries.get())) {
-    struct stat info {};
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != ".." && name.ends_with(wanted.suffix) &&
-        ::fstatat(fd, entry->d_name, &info, wanted.follows_links ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
-        (info.st_mode & S_IFMT) == wanted.kind)
-      names.emplace_back(name);
-    errno = 0;
-  }
-  if (errno != 0) return failed();
+  if (!platform::list_folder(folder, wanted, names))
+    return bad_data(folder, ": cannot list this folder, ", system_reason());
   std::sort(names.begin(), names.end(), natural_less);
   return names;
 }
 
 }  // namespace
 
-int open_file(const std::string& path, int flags, unsigned mode) {
-  int fd = -1;
-  do {
-    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
-}
-
 int open_nameless_file(const std::string& folder) {
-  const int fd = open_file(folder, O_TMPFILE | O_RDWR, 0600);
-  if (fd >= 0) return fd;
-  // Not every file system has files without names; this one has its name for a moment.
-  const std::string name = cat(folder, "/.quarkq-spill-", process_token());
-  const int named = open_file(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-  if (named >= 0) ::unlink(name.c_str());
-  return named;
+  return platform::create_nameless(folder, cat(".quarkq-spill-", process_token()));
 }
 
 namespace {
@@ -95,7 +49,7 @@ namespace {
 template <typename Move>
 bool move_all(size_t bytes, Move move) {
   for (size_t done = 0; done < bytes;) {
-    const ssize_t part = move(done);
+    const int64_t part = move(done);
     if (part < 0 && errno == EINTR) continue;
     if (part == 0) errno = EIO;
     if (part <= 0) return false;
@@ -108,51 +62,46 @@ bool move_all(size_t bytes, Move move) {
 
 bool write_all_at(int fd, const void* data, size_t bytes, uint64_t offset) {
   return move_all(bytes, [&](size_t done) {
-    return ::pwrite(fd, static_cast<const char*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
+    return platform::write_at(fd, static_cast<const char*>(data) + done, bytes - done, offset + done);
   });
 }
 
 bool read_all_at(int fd, void* data, size_t bytes, uint64_t offset) {
   return move_all(bytes, [&](size_t done) {
-    return ::pread(fd, static_cast<char*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
+    return platform::read_at(fd, static_cast<char*>(data) + done, bytes - done, offset + done);
   });
 }
 
 bool is_same_file(int fd, const std::string& path) {
-  struct stat own {
-  }, found{};
-  return ::fstat(fd, &own) == 0 && ::lstat(path.c_str(), &found) == 0 && own.st_dev == found.st_dev &&
-         own.st_ino == found.st_ino;
+  const auto own = platform::describe(fd), found = platform::describe(path, platform::Links::kRefused);
+  return own && found && own->id == found->id;
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, Links links) {
-  // O_NONBLOCK: a pipe instead of a file is rejected below without waiting for it.
-  const int fd = open_file(path, O_RDONLY | O_NONBLOCK | (links == Links::kRefused ? O_NOFOLLOW : 0));
+  const int fd = platform::open_to_read(path, links);
   if (fd < 0) return cannot_open(path);
-  struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
-    return io_error(path, ": not a regular file");
-  }
-  const auto size = static_cast<size_t>(info.st_size);
-  void* data = nullptr;
+  Result<std::shared_ptr<const MappedFile>> mapped = of(fd, path);
+  platform::close_file(fd);
+  return mapped;
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::of(int fd, const std::string& path) {
+  const std::optional<platform::FileInfo> info = platform::describe(fd);
+  if (!info || info->kind != platform::FileKind::kFile) return io_error(path, ": not a regular file");
+  const auto size = static_cast<size_t>(info->bytes);
+  const std::byte* data = nullptr;
   if (size > 0) {
-    data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED) {
-      const std::string reason = system_reason();
-      ::close(fd);
-      return io_error(path, ": cannot map ", size, " bytes, ", reason);
-    }
+    data = platform::map_file(fd, 0, size, platform::View::kOwnView);
+    if (data == nullptr) return io_error(path, ": cannot map ", size, " bytes, ", system_reason());
+    announce_mapping(data, size);
   }
-  ::close(fd);
-  if (size > 0) announce_mapping(static_cast<const std::byte*>(data), size);
-  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(data), size));
+  return std::shared_ptr<const MappedFile>(new MappedFile(data, size));
 }
 
 MappedFile::~MappedFile() {
   if (data_ == nullptr) return;
   withdraw_mapping(data_);
-  ::munmap(const_cast<std::byte*>(data_), size_);
+  platform::unmap(data_, size_);
 }
 
 namespace {
@@ -169,9 +118,8 @@ bool is_utf_16(std::string_view text) {
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path, size_t limit) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return io_error(path, ": no such file");
-  std::ifstream in(path, std::ios::binary);
+  if (!file_exists(path)) return io_error(path, ": no such file");
+  std::ifstream in(platform::native(path), std::ios::binary);
   if (!in) return cannot_open(path);
   std::string text;
   char block[65536];
@@ -188,15 +136,13 @@ Result<std::string> read_text_file(const std::string& path, size_t limit) {
 
 const std::string& process_token() {
   static const std::string token = [] {
-    std::array<char, 256> host{};
     uint64_t number = 0;
-    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    static_cast<void>(!::getrandom(&number, sizeof number, GRND_NONBLOCK));  // the host tells most apart, too
+    platform::fill_random(&number, sizeof number);
     ContentHash hash;
-    hash.add(std::string_view(host.data()));
+    hash.add(platform::host_name());  // tells most apart, too
     hash.add(&number, sizeof number);
     constexpr size_t kDigits = 16;
-    return cat(::getpid(), "-", hash.text().substr(0, kDigits));
+    return cat(platform::process_number(), "-", hash.text().substr(0, kDigits));
   }();
   return token;
 }
@@ -226,11 +172,11 @@ bool natural_less(const std::string& a, const std::string& b) {
 }
 
 Result<std::vector<std::string>> list_files(const std::string& folder, const std::string& suffix) {
-  return list_entries(folder, {.suffix = suffix});
+  return list_entries(folder, {.kind = FileKind::kFile, .suffix = suffix});
 }
 
 Result<std::vector<std::string>> list_folders(const std::string& folder) {
-  return list_entries(folder, {.kind = S_IFDIR});
+  return list_entries(folder, {.kind = FileKind::kFolder});
 }
 
 Result<std::vector<std::string>> list_files_below(const std::string& folder) {
@@ -238,10 +184,10 @@ Result<std::vector<std::string>> list_files_below(const std::string& folder) {
   while (!waiting.empty()) {
     const std::string below = std::move(waiting.back());
     waiting.pop_back();
-    QQ_TRY(const std::vector<std::string> files, list_entries(cat(folder, "/", below), {}));
+    QQ_TRY(const std::vector<std::string> files, list_entries(cat(folder, "/", below), {.kind = FileKind::kFile}));
     for (const std::string& name : files) found.push_back(below + name);
     QQ_TRY(const std::vector<std::string> folders,
-           list_entries(cat(folder, "/", below), {.kind = S_IFDIR, .follows_links = false}));
+           list_entries(cat(folder, "/", below), {.kind = FileKind::kFolder, .links = platform::Links::kRefused}));
     for (const std::string& name : folders) waiting.push_back(cat(below, name, "/"));
   }
   std::sort(found.begin(), found.end(), natural_less);
@@ -249,13 +195,13 @@ Result<std::vector<std::string>> list_files_below(const std::string& folder) {
 }
 
 bool file_exists(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error);
+  const std::optional<platform::FileInfo> info = platform::describe(path);
+  return info && info->kind == FileKind::kFile;
 }
 
 bool is_folder(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_directory(path, error);
+  const std::optional<platform::FileInfo> info = platform::describe(path);
+  return info && info->kind == FileKind::kFolder;
 }
 
 }  // namespace quarkq

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/platform/files.h"
 
 namespace quarkq {
 
@@ -16,8 +17,10 @@ namespace quarkq {
 class MappedFile {
  public:
   /// kRefused: fails if `path` itself is a symbolic link. For folders in which other users may have placed links.
-  enum class Links { kFollowed, kRefused };
+  using Links = platform::Links;
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, Links links = Links::kFollowed);
+  /// Maps the open file `fd`, which messages call `path`. The mapping outlives the descriptor.
+  static Result<std::shared_ptr<const MappedFile>> of(int fd, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -38,15 +41,11 @@ const std::string& process_token();
 /// Returns the content of a text file. Fails if it is larger than `limit` bytes.
 Result<std::string> read_text_file(const std::string& path, size_t limit = size_t{64} << 20);
 
-/// Calls open(2) and repeats it after a signal. The descriptor is closed in started programs. Returns -1 and sets errno
-/// on failure.
-int open_file(const std::string& path, int flags, unsigned mode = 0);
-
 /// Creates an anonymous file in `folder` for reading and writing. It disappears with the process, even if the process
 /// is killed. Returns -1 and sets errno on failure.
 int open_nameless_file(const std::string& folder);
 
-/// Call pwrite(2) and pread(2) until all bytes are transferred, and repeat them after a signal. Return false and set
+/// Transfer `bytes` bytes at `offset` until all are transferred, and repeat them after a signal. Return false and set
 /// errno on failure; a file that ends early is EIO.
 bool write_all_at(int fd, const void* data, size_t bytes, uint64_t offset);
 bool read_all_at(int fd, void* data, size_t bytes, uint64_t offset);

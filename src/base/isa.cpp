@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/isa.h"
 
-#include <cstdlib>
+#include "base/platform/process.h"
 
 namespace quarkq {
 namespace {
@@ -40,7 +40,7 @@ Status pin_isa(std::string_view name) {
     if (!machine_has(candidate)) return invalid_argument("--isa ", name, ": this machine does not have it");
     chosen() = candidate;
     const char* onednn = candidate == Isa::kAvx512 ? "AVX512_CORE" : candidate == Isa::kAvx2 ? "AVX2" : "SSE41";
-    ::setenv("ONEDNN_MAX_CPU_ISA", onednn, /*overwrite=*/1);
+    platform::set_environment("ONEDNN_MAX_CPU_ISA", onednn);
     return Status();
   }
   return invalid_argument("--isa ", name, ": unknown, allowed are sse41, avx2, avx512, native");

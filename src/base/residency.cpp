@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/residency.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -13,6 +10,8 @@
 
 #include "base/file_system.h"
 #include "base/machine.h"
+#include "base/platform/files.h"
+#include "base/platform/memory.h"
 
 namespace quarkq {
 
@@ -31,10 +30,10 @@ Result<std::shared_ptr<SpillFile>> SpillFile::create(const std::string& folder) 
   return std::shared_ptr<SpillFile>(new SpillFile(fd, folder));
 }
 
-SpillFile::~SpillFile() { ::close(fd_); }
+SpillFile::~SpillFile() { platform::close_file(fd_); }
 
 Result<std::shared_ptr<const std::byte>> SpillFile::put(const void* data, size_t bytes) {
-  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t page = platform::mapping_unit();
   uint64_t offset = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -44,15 +43,13 @@ Result<std::shared_ptr<const std::byte>> SpillFile::put(const void* data, size_t
   if (!write_all_at(fd_, data, bytes, offset))
     return io_error(folder_, ": writing a temporary file failed, ", std::strerror(errno));
   trim_mapped_pages();
-  void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_, static_cast<off_t>(offset));
-  if (mapped == MAP_FAILED) return io_error(folder_, ": cannot map a temporary file, ", std::strerror(errno));
-  const auto* const begin = static_cast<const std::byte*>(mapped);
+  const std::byte* const begin = platform::map_file(fd_, offset, bytes, platform::View::kFileLater);
+  if (begin == nullptr) return io_error(folder_, ": cannot map a temporary file, ", std::strerror(errno));
   announce_mapping(begin, bytes);
   return std::shared_ptr<const std::byte>(begin, [self = shared_from_this(), bytes, offset](const std::byte* gone) {
     withdraw_mapping(gone);
-    ::munmap(const_cast<std::byte*>(gone), bytes);
-    static_cast<void>(::fallocate(self->fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                                  static_cast<off_t>(bytes)));
+    platform::unmap(gone, bytes);
+    platform::release_space(self->fd_, offset, bytes);
   });
 }
 
@@ -92,10 +89,7 @@ void withdraw_mapping(const std::byte* data) {
 
 void drop_mapped_pages() {
   const std::lock_guard lock(mappings().mutex);
-  for (const auto& [data, bytes] : mappings().bytes) {
-    // A failure leaves the pages where they are, which is as good.
-    static_cast<void>(::madvise(const_cast<std::byte*>(data), bytes, MADV_DONTNEED));
-  }
+  for (const auto& [data, bytes] : mappings().bytes) platform::drop_pages(data, bytes);
 }
 
 void trim_mapped_pages() {

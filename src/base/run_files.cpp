@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/run_files.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <mutex>
 #include <optional>
@@ -12,17 +10,14 @@
 namespace quarkq {
 namespace {
 
-struct Found {
-  std::pair<dev_t, ino_t> id;
-  bool is_file = false, is_folder = false;
-};
+using platform::FileKind;
 
 /// Describes the file that `path` leads to. Returns nullopt if there is none.
-std::optional<Found> found_at(const std::string& path) {
-  struct stat info {};
-  if (path.empty() || ::stat(path.c_str(), &info) != 0) return std::nullopt;
-  return Found{{info.st_dev, info.st_ino}, S_ISREG(info.st_mode), S_ISDIR(info.st_mode)};
+std::optional<platform::FileInfo> found_at(const std::string& path) {
+  return path.empty() ? std::nullopt : platform::describe(path);
 }
+
+bool is_file(const std::optional<platform::FileInfo>& found) { return found && found->kind == FileKind::kFile; }
 
 /// The runs in progress. Libraries may have several.
 struct Runs {
@@ -64,11 +59,11 @@ bool RunFiles::reads(const Id& id) {
 }
 
 Status RunFiles::add_input_locked(const std::string& path, IsInput is_input) {
-  const std::optional<Found> found = found_at(path);
+  const auto found = found_at(path);
   if (!found) return Status();
-  if (found->is_folder) {
+  if (found->kind == FileKind::kFolder) {
     if (input_folders_.insert(found->id).second) unlisted_.emplace_back(path, is_input);
-  } else if (found->is_file && !products_.contains(found->id)) {
+  } else if (is_file(found) && !products_.contains(found->id)) {
     inputs_.insert(found->id);
   }
   for (const auto& [id, output] : outputs_) {
@@ -84,25 +79,29 @@ Status RunFiles::add_input(const std::string& path, IsInput is_input) {
 
 Status RunFiles::add_output(const std::string& path) {
   const std::lock_guard<std::mutex> lock(runs().mutex);
-  const std::optional<Found> found = found_at(path);
-  if (!found || !found->is_file) return Status();
+  const auto found = found_at(path);
+  if (!is_file(found)) return Status();
   outputs_.emplace(found->id, path);
   return reads(found->id) ? overwrites(path, "name") : Status();
 }
 
 Status RunFiles::add_output_folder(const std::string& path) {
   const std::lock_guard<std::mutex> lock(runs().mutex);
-  const std::optional<Found> found = found_at(path);
+  const auto found = found_at(path);
   return found && input_folders_.contains(found->id) ? overwrites(path, "folder") : Status();
 }
 
 Status check_not_input(const std::string& output) {
   const std::lock_guard<std::mutex> lock(runs().mutex);
   if (runs().all.empty()) return Status();
-  const std::optional<Found> found = found_at(output);
-  if (!found || !found->is_file) return Status();
+  const auto found = found_at(output);
+  if (!is_file(found)) return Status();
   for (RunFiles* run : runs().all) {
     if (run->reads(found->id)) return overwrites(output, "name");
+    if (!run->products_.contains(found->id)) continue;
+    if (const std::string other = platform::other_spelling(output); !other.empty())
+      return invalid_argument(output, ": this run has written ", other,
+                              ", which this system takes for the same name; names must differ in more than case");
   }
   return Status();
 }
@@ -114,10 +113,11 @@ Status note_input(const std::string& path) {
 }
 
 void note_product(int fd) {
-  struct stat info {};
   const std::lock_guard<std::mutex> lock(runs().mutex);
-  if (runs().all.empty() || ::fstat(fd, &info) != 0) return;
-  for (RunFiles* run : runs().all) run->products_.insert({info.st_dev, info.st_ino});
+  if (runs().all.empty()) return;
+  const auto info = platform::describe(fd);
+  if (!info) return;
+  for (RunFiles* run : runs().all) run->products_.insert(info->id);
 }
 
 }  // namespace quarkq

@@ -2,8 +2,6 @@
 // The files that a run reads and the files that it writes, compared in one place: an input is never overwritten.
 #pragma once
 
-#include <sys/types.h>
-
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/platform/files.h"
 
 namespace quarkq {
 
@@ -34,7 +33,7 @@ class RunFiles {
   Status add_output_folder(const std::string& path);
 
  private:
-  using Id = std::pair<dev_t, ino_t>;
+  using Id = platform::FileId;
   friend Status check_not_input(const std::string& output);
   friend Status note_input(const std::string& path);
   friend void note_product(int fd);

@@ -61,10 +61,10 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-std::string shape_text(const std::vector<long>& dims) {
+std::string shape_text(const std::vector<int64_t>& dims) {
   std::vector<std::string> parts;
   parts.reserve(dims.size());
-  for (const long dim : dims) parts.push_back(dim < 0 ? "?" : std::to_string(dim));
+  for (const int64_t dim : dims) parts.push_back(dim < 0 ? "?" : std::to_string(dim));
   return "[" + join(parts, ",") + "]";
 }
 

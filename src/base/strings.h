@@ -70,7 +70,7 @@ std::string join(const Range& parts, std::string_view separator) {
 std::string lower_case(std::string_view text);
 
 /// Returns dimensions as "[1,3,224,224]". Negative dimensions print as "?".
-std::string shape_text(const std::vector<long>& dims);
+std::string shape_text(const std::vector<int64_t>& dims);
 
 /// Returns `bytes` in readable form: "812 B", "3.4 MB" (powers of 1000).
 std::string bytes_text(double bytes);

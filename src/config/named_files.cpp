@@ -8,6 +8,7 @@
 
 #include "base/file_system.h"
 #include "base/parse_text.h"
+#include "base/platform/library.h"
 #include "config/convert.h"
 #include "config/load.h"
 #include "config/quant_config.h"
@@ -166,8 +167,9 @@ Status add_libraries(const std::string& path, std::vector<std::string>& files) {
     files.push_back(std::filesystem::absolute(path, error).string());
     return {};
   }
-  QQ_TRY(const std::vector<std::string> names, list_files(path, ".so"));
-  if (names.empty()) return invalid_argument(kLibraries, ": the folder ", path, " contains no .so file");
+  QQ_TRY(const std::vector<std::string> names, list_files(path, platform::library_suffix()));
+  if (names.empty())
+    return invalid_argument(kLibraries, ": the folder ", path, " contains no ", platform::library_suffix(), " file");
   const std::filesystem::path folder = std::filesystem::absolute(path, error);
   for (const std::string& name : names) files.push_back((folder / name).string());
   return {};

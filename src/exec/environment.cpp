@@ -2,13 +2,13 @@
 #include "exec/environment.h"
 
 #include <omp.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "base/machine.h"
 #include "base/parallel.h"
+#include "base/platform/process.h"
 #include "base/stopwatch.h"
 #include "base/strings.h"
 #include "exec/op_def.h"
@@ -36,7 +36,7 @@ int64_t Environment::memory_left() const {
 
 int Environment::independent_threads() const {
   const int own = omp_get_max_threads();
-  return threads.caller == ::gettid() && threads.threads == own ? threads.independent : own;
+  return threads.caller == platform::thread_number() && threads.threads == own ? threads.independent : own;
 }
 
 int64_t allowed_memory(int64_t max_memory) { return max_memory > 0 ? max_memory : granted_memory(); }
@@ -82,7 +82,7 @@ int granted_threads(int cores) {
 
 ThreadChoice apply(int threads, int independent, std::string why) {
   omp_set_num_threads(threads);
-  return {threads, independent, std::move(why), ::gettid()};
+  return {threads, independent, std::move(why), platform::thread_number()};
 }
 
 /// Returns the cores of the cpuset, or OMP_NUM_THREADS. A new thread has that number, whatever earlier runs chose for

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The end of a compilation: results, the buffer table, memory.
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 
 #include "exec/compiler.h"
@@ -76,9 +75,10 @@ void Compiler::allocate(const BufferPlan& plan) {
     const Spec& spec = result_specs_[i];
     if (program_.fetch_slots_[i] >= 0) program_.results_[i] = ir::Tensor::allocate(spec.type, spec.dims);
   }
-  auto* arena = static_cast<std::byte*>(std::aligned_alloc(64, std::max<size_t>(program_.arena_bytes_, 64)));
-  if (arena == nullptr) throw std::bad_alloc();  // no Status: that would be a limit, which a caller may go around
-  program_.arena_ = {arena, [](std::byte* p) { std::free(p); }};
+  constexpr std::align_val_t kAlignment{64};
+  // Throws instead of returning a Status: that would be a limit, which a caller may go around.
+  auto* arena = static_cast<std::byte*>(::operator new(std::max<size_t>(program_.arena_bytes_, 64), kAlignment));
+  program_.arena_ = {arena, [](std::byte* p) { ::operator delete(p, kAlignment); }};
   program_.scratch_ = arena + plan.memory.total;
   const std::vector<Slot>& slots = values_.slots();
   program_.buffers_.resize(slots.size());

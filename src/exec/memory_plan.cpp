@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "exec/memory_plan.h"
 
-#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -241,7 +240,7 @@ std::vector<size_t> sorted_by(const std::vector<Spill>& spills, int Spill::*step
 }  // namespace
 
 Spills::~Spills() {
-  if (file_ >= 0) close(file_);
+  if (file_ >= 0) platform::close_file(file_);
 }
 
 Spills& Spills::operator=(Spills&& other) noexcept {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Running samples segment by segment (ADR 0016): all of them through one segment, then the next one is compiled.
-#include <malloc.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "base/platform/memory.h"
 #include "exec/session.h"
 #include "exec/stage.h"
 #include "ir/tensor_store.h"
@@ -61,7 +61,7 @@ class Session::Walk {
   void release_programs() {
     session_.first_.stages.clear();
     caches_.clear();
-    ::malloc_trim(0);
+    platform::return_free_memory();
   }
 
   /// Of all samples; the current segment is done for those up to `last`.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ir/tensor_store.h"
 
-#include <unistd.h>
 #include <cerrno>
 #include <cstring>
 
@@ -11,7 +10,7 @@
 namespace quarkq::ir {
 
 TensorStore::~TensorStore() {
-  if (file_ >= 0) close(file_);
+  if (file_ >= 0) platform::close_file(file_);
 }
 
 Result<int> TensorStore::keep(const Tensor& tensor) {

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdint>
-#include <filesystem>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -112,12 +113,11 @@ std::string describe_damage(std::string_view bytes) {
 }
 
 Status check_path(const std::string& path) {
-  std::error_code error;
-  const auto kind = std::filesystem::status(path, error).type();
-  if (kind == std::filesystem::file_type::not_found) return invalid_argument(path, ": no such file");
-  if (error) return invalid_argument(path, ": cannot open, ", error.message());
-  if (kind == std::filesystem::file_type::directory) return invalid_argument(path, ": is a folder, not a model file");
-  if (kind != std::filesystem::file_type::regular) return invalid_argument(path, ": not a regular file");
+  const std::optional<platform::FileInfo> found = platform::describe(path);
+  if (!found && (errno == ENOENT || errno == ENOTDIR)) return invalid_argument(path, ": no such file");
+  if (!found) return invalid_argument(path, ": cannot open, ", std::strerror(errno));
+  if (found->kind == platform::FileKind::kFolder) return invalid_argument(path, ": is a folder, not a model file");
+  if (found->kind != platform::FileKind::kFile) return invalid_argument(path, ": not a regular file");
   return Status();
 }
 

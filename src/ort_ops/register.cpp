@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/platform/library.h"
 #include "ort_ops/node_kernel.h"
 #include "ort_ops/runtime.h"
 
@@ -172,6 +173,7 @@ extern "C" __attribute__((visibility("default"))) OrtStatus* ORT_API_CALL Regist
                                                                                             const OrtApiBase* base);
 
 OrtStatus* ORT_API_CALL RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base) {
+  quarkq::platform::stay_loaded();  // the session unloads the library, but sleeping threads of OpenMP need its code
   using namespace quarkq::ort_ops;
   const OrtApi* api = base->GetApi(kApiVersion);
   if (api == nullptr) {

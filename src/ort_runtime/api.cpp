@@ -3,89 +3,59 @@
 
 #include "ort_runtime/api.h"
 
-#include <dlfcn.h>
-#include <glob.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <new>
 #include <string_view>
 
+#include "base/platform/files.h"
+#include "base/platform/library.h"
+#include "base/platform/native_path.h"
+#include "base/platform/process.h"
+
 namespace quarkq::ort_runtime {
 namespace {
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 /// The folder of packages that quarkq's own wheel was installed in, where pip installs onnxruntime as well. Empty when
 /// this code is not in site-packages/quarkq/lib or site-packages/quarkq/bin.
 std::string own_packages() {
-  Dl_info own{};
-  if (dladdr(reinterpret_cast<void*>(&own_packages), &own) == 0 || own.dli_fname == nullptr) return "";
-  std::filesystem::path file = own.dli_fname;
-  std::error_code failed;
-  // For the program itself this is the name by which it was called, which the search path may have found.
-  file = std::filesystem::canonical(file.has_parent_path() ? file : "/proc/self/exe", failed);
-  const std::filesystem::path package = file.parent_path().parent_path();
-  return failed || package.filename() != "quarkq" ? "" : package.parent_path().string();
+  const std::filesystem::path package = std::filesystem::path(platform::own_file()).parent_path().parent_path();
+  return package.filename() != "quarkq" ? "" : package.parent_path().string();
 }
 
 /// Names and patterns, in the order in which they are tried.
 std::vector<std::string> places() {
-  std::vector<std::string> all;
-  if (const std::string file = environment("QUARKQ_ONNXRUNTIME"); !file.empty()) return {file};
-  all.insert(all.end(), {"libonnxruntime.so.1", "libonnxruntime.so"});
-  const std::string inside = "/onnxruntime/capi/libonnxruntime.so*";
-  if (const std::string packages = own_packages(); !packages.empty()) all.push_back(packages + inside);
-  if (const std::string venv = environment("VIRTUAL_ENV"); !venv.empty())
-    all.push_back(venv + "/lib/python3*/site-packages" + inside);
-  if (const std::string home = environment("HOME"); !home.empty())
-    all.push_back(home + "/.local/lib/python3*/site-packages" + inside);
-  for (const char* prefix : {"/usr/local/lib/python3*/dist-packages", "/usr/local/lib/python3*/site-packages",
-                             "/usr/lib/python3/dist-packages"})
-    all.push_back(prefix + inside);
-  return all;
+  if (const std::string file = platform::environment("QUARKQ_ONNXRUNTIME"); !file.empty()) return {file};
+  return platform::places_of_library("onnxruntime/capi", "onnxruntime", own_packages());
 }
 
 std::vector<std::string> expanded(const std::string& place) {
-  if (place.find('*') == std::string::npos) return {place};
-  std::vector<std::string> files;
-  glob_t found{};
-  if (glob(place.c_str(), 0, nullptr, &found) == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  return files;
+  return place.find('*') == std::string::npos ? std::vector{place} : platform::files_like(place);
 }
 
-struct Opened {
-  void* handle = nullptr;
-  std::string why;  ///< Error of the last existing file that does not load.
-};
-
-Opened open_library() {
-  Opened opened;
+/// `why` of the result is the error of the last existing file that does not load.
+platform::OpenedLibrary open_library() {
+  std::string why;
   for (const std::string& place : places()) {
     for (const std::string& file : expanded(place)) {
-      opened.handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+      platform::OpenedLibrary opened = platform::open_library(file);
       if (opened.handle != nullptr) return opened;
-      if (const char* why = dlerror(); why != nullptr && file.find('/') != std::string::npos) opened.why = why;
+      if (platform::last_separator(file) != std::string::npos) why = opened.why;
     }
   }
-  return opened;
+  return {nullptr, why};
 }
 
 Result<Runtime> open_runtime() {
-  const Opened opened = open_library();
+  const platform::OpenedLibrary opened = open_library();
   if (opened.handle == nullptr) {
     return unsupported(
         "ONNX Runtime was not found; install it (pip install onnxruntime, in the active environment) or ",
-        "name its library in QUARKQ_ONNXRUNTIME=/path/to/libonnxruntime.so",
+        "name its library in QUARKQ_ONNXRUNTIME=/path/to/", platform::library_file("onnxruntime"),
         opened.why.empty() ? "" : cat(" (", opened.why, ")"));
   }
   using GetBase = const OrtApiBase*(ORT_API_CALL*)();
-  void* const symbol = dlsym(opened.handle, "OrtGetApiBase");
+  void* const symbol = platform::symbol_of(opened.handle, "OrtGetApiBase");
   if (symbol == nullptr) return unsupported("ONNX Runtime: the library found has no OrtGetApiBase");
   const OrtApiBase* base = reinterpret_cast<GetBase>(symbol)();
   const OrtApi* api = base == nullptr ? nullptr : base->GetApi(kApiVersion);
@@ -128,7 +98,7 @@ Result<Owned<OrtSessionOptions>> session_options(const OrtApi& api, int threads,
   QQ_ORT_CALL(api, SetIntraOpNumThreads(made, threads));
   QQ_ORT_CALL(api, SetInterOpNumThreads(made, 1));
   for (const std::string& path : libraries) {
-    const Status status = from_ort(api, api.RegisterCustomOpsLibrary_V2(made, path.c_str()));
+    const Status status = from_ort(api, api.RegisterCustomOpsLibrary_V2(made, platform::native(path).c_str()));
     if (!status.ok()) return invalid_argument("UserCustomOpLibPath: ", path, ": ", status.message());
   }
   return options;

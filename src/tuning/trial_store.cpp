@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tuning/trial_store.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -177,7 +174,7 @@ Status TrialStore::make_folder() const {
 }
 
 TrialStore::~TrialStore() {
-  if (lock_ >= 0) ::close(lock_);
+  if (lock_ >= 0) platform::close_file(lock_);
 }
 
 /// Shares the folder with other runs; the run that ends last removes it. On file systems without locks, nothing is
@@ -186,13 +183,13 @@ Status TrialStore::share() {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     const Status made = make_folder();
-    lock_ = open_file(folder_, O_RDONLY | O_DIRECTORY);
+    lock_ = platform::open_folder(folder_);
     if (lock_ < 0 && i + 1 < kTries) continue;  // another run has removed it just now
     if (lock_ < 0) return made.ok() ? io_error(folder_, ": cannot open this folder, ", std::strerror(errno)) : made;
-    if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) remove_claims();
-    is_locked_ = ::flock(lock_, LOCK_SH) == 0;
-    if (is_same_file(lock_, folder_)) return Status();
-    ::close(std::exchange(lock_, -1));
+    if (platform::lock_alone(lock_)) remove_claims();
+    is_locked_ = platform::lock_shared(lock_);
+    if (platform::is_open_folder(lock_, folder_)) return Status();
+    platform::close_file(std::exchange(lock_, -1));
   }
   return io_error(folder_, ": other runs keep removing this folder");
 }
@@ -201,11 +198,11 @@ Status TrialStore::share() {
 void TrialStore::remove_claims() const {
   const Result<std::vector<std::string>> files = list_files(folder_, kClaimSuffix);
   if (!files.ok()) return;
-  for (const std::string& file : files.value()) ::unlink(cat(folder_, "/", file).c_str());
+  for (const std::string& file : files.value()) platform::remove_file(cat(folder_, "/", file).c_str());
 }
 
 void TrialStore::remove() const {
-  if (!is_locked_ || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) return;
+  if (!is_locked_ || !platform::lock_alone(lock_)) return;
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
   fs::remove(root_, ignored);  // only when it is empty

@@ -10,7 +10,7 @@ import sources
 
 # Package as find_package(), find_path() or PACKAGES name it -> header pattern; None: it brings no header of its own.
 HEADERS = {
-    "spdlog": r"spdlog/", "dnnl": r"(oneapi/dnnl/|dnnl)", "eigen3": r"Eigen/", "yaml-cpp": r"yaml-cpp/", "quarkq_yaml": r"yaml-cpp/",
+    "spdlog": r"spdlog/", "quarkq_spdlog_dir": r"spdlog/", "dnnl": r"(oneapi/dnnl/|dnnl)", "eigen3": r"Eigen/", "yaml-cpp": r"yaml-cpp/", "quarkq_yaml": r"yaml-cpp/",
     "nlohmann_json": r"nlohmann/", "cli11": r"CLI/", "protobuf": r"(google/protobuf/|onnx/)", "zlib": r"zlib\.h",
     "quarkq_xxhash_dir": r"xxhash\.h", "quarkq_stb_dir": r"stb_", "quarkq_stb": r"stb_", "quarkq_onnx": r"onnx/", "onnx": r"onnx/",
     "gtest": r"(gtest|gmock)/", "openmp": r"omp\.h", "quarkq_onnxruntime": r"onnxruntime_", "quarkq_ort_include": r"onnxruntime_",

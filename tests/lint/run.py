@@ -17,6 +17,7 @@ import measures
 import modes
 import packages
 import parallel
+import platforms
 import ratchet
 import sizes
 import subjects
@@ -25,7 +26,7 @@ import variants
 import workflows
 
 if __name__ == "__main__":
-    outcomes = [lint.main() for lint in (layers, sizes, subjects, folders, packages, functions, groups, comments, english, citations, measures, units, parallel, json_text, modes, variants, workflows)]
+    outcomes = [lint.main() for lint in (layers, sizes, subjects, folders, packages, functions, groups, comments, english, citations, measures, units, parallel, platforms, json_text, modes, variants, workflows)]
     if "--tighten" in sys.argv[1:]:
         ratchet.tighten()
     sys.exit(0 if all(outcomes) else 1)

@@ -17,7 +17,8 @@ struct ReportArgs {
 };
 
 Status run_report(ReportArgs& args) {
-  if (args.output_path.empty()) args.output_path = std::filesystem::path(args.report_path).replace_extension(".html");
+  if (args.output_path.empty())
+    args.output_path = std::filesystem::path(args.report_path).replace_extension(".html").string();
   if (!file_exists(args.report_path)) return invalid_argument(args.report_path, ": no such file");
   QQ_TRY(TextOutput output, TextOutput::open(args.output_path));
   QQ_TRY(const std::string page, html_report(args.report_path));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/platform/console.h"
 #include "base/stopwatch.h"
 #include "base/strings.h"
 #include "log_file.h"
@@ -263,7 +264,8 @@ struct ProgramOptions {
 
 void add_program_options(CLI::App& app, ProgramOptions& options) {
   app.set_version_flag("-V,--version", cat("quarkq ", version(), "\n", build_information()));
-  app.fallthrough();  // so that what belongs to every verb may follow it
+  app.fallthrough();                       // so that what belongs to every verb may follow it
+  app.allow_windows_style_options(false);  // the same command lines on every system: /models/a.onnx is a path
   app.add_option_function<std::string>(
          "--log-level", [](const std::string& name) { set_log_level(name); },
          "Lowest severity written to stderr: error, warning, notice or info (the default)")
@@ -303,7 +305,7 @@ int refuse(const CLI::App& app, const Words& words, const CLI::ParseError& error
 }
 
 int main_function(int argc, char** argv) {
-  const Words words = join_json(Words(argv + 1, argv + argc));
+  const Words words = join_json(platform::utf8_arguments(argc, argv));
   if (Status status = check_verb(words, argv); !status.ok()) return fail(status);
   CLI::App app{"quarkq: native quantizer of ONNX models for AMD NPU tool chains and ONNX Runtime", "quarkq"};
   ProgramOptions options;

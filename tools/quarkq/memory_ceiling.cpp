@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "memory_ceiling.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -18,6 +13,7 @@
 
 #include "base/file_system.h"
 #include "base/machine.h"
+#include "base/platform/process.h"
 #include "output.h"
 
 namespace quarkq::tool {
@@ -34,7 +30,7 @@ constexpr int64_t kBytesPerMicrosecond = 16'000;  // faster than processes take 
 [[noreturn]] void end(const std::string& why) {
   print_error("error", why);
   remove_unfinished_files();
-  _exit(exit_code(Code::kResource));
+  platform::end_process(exit_code(Code::kResource));
 }
 
 [[noreturn]] void watch_ceiling(int64_t bytes) {
@@ -116,7 +112,7 @@ Found try_here(const DryRun& dry_run, int threads, int64_t ceiling) {
 
 [[noreturn]] void end_beyond(int64_t bytes) {
   wait_beyond(bytes);
-  _exit(kBeyond);
+  platform::end_process(kBeyond);
 }
 
 /// Memory bounds of the dry run's process.
@@ -132,28 +128,17 @@ int64_t most_measured(int64_t ceiling) {
 
 /// Returns nullopt if the process ended before it could report.
 std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, const Bounds& bounds) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
-  const pid_t child = ::fork();
-  if (child < 0) return {};
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a parent that is ended takes its trial with it
-    std::thread(end_beyond, bounds.most).detach();
-    const Found found = try_here(dry_run, threads, bounds.ceiling);
-    const ssize_t written = ::write(ends[1], &found, sizeof found);
-    _exit(written == static_cast<ssize_t>(sizeof found) ? 0 : 1);
-  }
-  ::close(ends[1]);
   Found found;
-  const ssize_t length = ::read(ends[0], &found, sizeof found);
-  ::close(ends[0]);
-  if (length != static_cast<ssize_t>(sizeof found)) ::kill(child, SIGKILL);  // interrupted
-  int ended = 0;
-  while (::waitpid(child, &ended, 0) < 0 && errno == EINTR) {
-  }
-  if (length == static_cast<ssize_t>(sizeof found)) return found;
-  if (WIFEXITED(ended) && WEXITSTATUS(ended) == kBeyond) return Found{.is_beyond = true};
-  return {};
+  const auto outcome = platform::run_in_copy(
+      [&](std::span<std::byte> answer) {
+        std::thread(end_beyond, bounds.most).detach();
+        const Found tried = try_here(dry_run, threads, bounds.ceiling);
+        std::memcpy(answer.data(), &tried, sizeof tried);
+      },
+      std::as_writable_bytes(std::span(&found, 1)));
+  if (!outcome) return std::nullopt;
+  if (outcome->has_answered) return found;
+  return outcome->exit_code == kBeyond ? std::optional(Found{.is_beyond = true}) : std::nullopt;
 }
 
 int64_t with_reserve(int64_t bytes, double factor) { return static_cast<int64_t>(static_cast<double>(bytes) * factor); }
@@ -205,6 +190,7 @@ void add_ceiling_option(CLI::App& app, int64_t& ceiling) {
 }
 
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes, const DryRun& dry_run) {
+  if (!platform::can_copy_process()) return MemoryFit{.threads = threads};
   const int64_t most = most_measured(bytes);
   std::optional<std::pair<int64_t, MemoryFit>> least;
   for (MemoryFit way : ways_to_fit(threads)) {

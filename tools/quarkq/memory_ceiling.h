@@ -47,8 +47,9 @@ using DryRun = std::function<Result<Forecast>(int threads, int64_t memory_ceilin
 
 /// Measures the memory of `dry_run` in a separate process under the bound: in segments, then with whole programs, each
 /// with `threads` threads and with one. Fails with kResource if all of these exceed the bound; the message names a
-/// sufficient one. Errors of the run itself are left to the run. REQUIRES: no thread is running except the memory
-/// monitor, which takes no lock.
+/// sufficient one. Errors of the run itself are left to the run. Where the system cannot copy a process, nothing is
+/// measured: the run uses segments, and stop_beyond() enforces the bound. REQUIRES: no thread is running except the
+/// memory monitor, which takes no lock.
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes, const DryRun& dry_run);
 
 /// Adapts `request` to stay within `bytes`; fine-tuning uses the bound as its budget. 0 has no effect.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "output.h"
 
-#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string_view>
 
+#include "base/platform/console.h"
+#include "base/platform/process.h"
 #include "base/strings.h"
 #include "log_file.h"
 #include "terminal.h"
@@ -24,9 +24,8 @@ bool quiet = false, verbose = false;
 
 /// https://no-color.org: any value but the empty one switches colours off.
 bool has_colour() {
-  const char *no_colour = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && (no_colour == nullptr || *no_colour == 0) &&
-         (terminal == nullptr || std::string_view(terminal) != "dumb");
+  return platform::is_terminal(stderr) && platform::environment("NO_COLOR").empty() &&
+         platform::environment("TERM") != "dumb";
 }
 
 /// Messages quote what was found in files: a name or a key of megabytes must not become a message of megabytes.

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "run_control.h"
 
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/time.h>
-#include <unistd.h>
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -22,6 +14,9 @@
 #include "base/file_system.h"
 #include "base/machine.h"
 #include "base/parse_text.h"
+#include "base/platform/console.h"
+#include "base/platform/interrupts.h"
+#include "base/platform/process.h"
 #include "base/strings.h"
 #include "log_file.h"
 #include "terminal.h"
@@ -31,7 +26,7 @@ namespace quarkq::tool {
 namespace {
 
 // For a run to end by itself and to keep or remove what is its own: after --timeout, after a signal.
-constexpr unsigned kGraceOfTimeout = 2, kGraceOfSignal = 10;
+constexpr double kGraceOfTimeout = 2, kGraceOfSignal = 10;
 
 enum class Why : char { kNot, kSignal, kTimeout };
 std::atomic<Why> why_interrupted{Why::kNot};
@@ -41,41 +36,34 @@ double timeout_seconds = 0;
 
 /// In signal handlers and without memory: nothing here allocates.
 [[noreturn]] void end_now(const char* message, Code code) {
-  static_cast<void>(!::write(STDERR_FILENO, message, std::strlen(message)));
+  platform::write_error(message);
   remove_unfinished_files();
-  _exit(exit_code(code));
+  platform::end_process(exit_code(code));
 }
 
 /// The first reason counts; a run that looks for it gets `grace` seconds, and so does one whose output is in its place
 /// already: it cannot end as if it had written nothing.
-bool is_first(Why why, unsigned grace) {
+bool is_first(Why why, double grace) {
   Why not_yet = Why::kNot;
   const bool is_graceful =
       why_interrupted.compare_exchange_strong(not_yet, why) && (listeners.load() > 0 || has_finished_files());
-  if (is_graceful) ::alarm(grace);
+  if (is_graceful) platform::call_after(grace);
   return is_graceful;
 }
 
-void on_interrupt(int) {
+void on_interrupt() {
   if (!is_first(Why::kSignal, kGraceOfSignal))
     end_now("quarkq: interrupted, no output was written\n", Code::kInterrupted);
 }
 
-void on_alarm(int) {
+void on_time_over() {
   if (is_first(Why::kTimeout, kGraceOfTimeout)) return;
   if (why_interrupted.load() == Why::kSignal)
     end_now("quarkq: interrupted, no output was written\n", Code::kInterrupted);
   end_now("quarkq: error: --timeout: the time is over, no output was written\n", Code::kResource);
 }
 
-/// The end that everybody expects, of a program in a pipe and after abort(), but without temporaries.
-void on_last_signal(int signal) {
-  remove_unfinished_files();
-  std::signal(signal, SIG_DFL);
-  ::raise(signal);
-}
-
-void on_bus_error(int) {
+void on_lost_file() {
   end_now("quarkq: error: a file was cut or could not be read while it was in use, no output was written\n", Code::kIo);
 }
 
@@ -91,15 +79,6 @@ void on_bus_error(int) {
   } catch (...) {
     end_now(kUnknown, Code::kInternal);
   }
-}
-
-void start_timer() {
-  if (timeout_seconds <= 0) return;
-  const double whole = std::floor(timeout_seconds);
-  itimerval timer{};
-  timer.it_value.tv_sec = static_cast<time_t>(whole);
-  timer.it_value.tv_usec = std::max(static_cast<suseconds_t>((timeout_seconds - whole) * 1e6), suseconds_t{1});
-  static_cast<void>(::setitimer(ITIMER_REAL, &timer, nullptr));
 }
 
 }  // namespace
@@ -120,13 +99,9 @@ Result<double> seconds_of(const std::string& option, const std::string& text) {
 }
 
 void prepare_process(const char* program) {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    const bool is_closed = ::fcntl(fd, F_GETFD) == -1 && errno == EBADF;
-    if (is_closed)
-      static_cast<void>(::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY));  // gets the lowest
-  }
+  platform::prepare_streams();
   const std::string_view path(program == nullptr ? "quarkq" : program);
-  static_cast<void>(::prctl(PR_SET_NAME, std::string(path.substr(path.rfind('/') + 1)).c_str()));
+  platform::set_process_name(std::string(path.substr(path.rfind('/') + 1)));
 }
 
 void add_timeout_option(CLI::App& app) {
@@ -143,19 +118,11 @@ void add_timeout_option(CLI::App& app) {
 }
 
 void watch_over_run() {
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, on_interrupt);
-  if (std::signal(SIGHUP, on_interrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
-  if (std::signal(SIGPIPE, on_last_signal) == SIG_IGN) std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // writing beyond the limit then fails with a reason
-  std::signal(SIGBUS, on_bus_error);
-  std::signal(SIGALRM, on_alarm);
-  // The C and OpenMP libraries end the process themselves when they get no memory: by abort(), and by exit() on any
-  // thread, which destroys what the others still use. A handler that is there belongs to a sanitizer.
-  std::signal(SIGABRT, on_last_signal);
-  if (const auto given = std::signal(SIGSEGV, on_last_signal); given != SIG_DFL) std::signal(SIGSEGV, given);
+  platform::watch_interrupts(
+      {.stop = on_interrupt, .time_over = on_time_over, .file_lost = on_lost_file, .last = remove_unfinished_files});
   static_cast<void>(std::atexit(remove_unfinished_files));
   std::set_terminate(on_terminate);
-  start_timer();
+  if (timeout_seconds > 0) platform::call_after(timeout_seconds);
 }
 
 InterruptListener::InterruptListener() { ++listeners; }
@@ -167,26 +134,6 @@ Status timeout_status() {
   if (why_interrupted.load() != Why::kTimeout) return Status();
   return resource_error("--timeout: not done after ", timeout_text, ", no output was written");
 }
-
-}  // namespace quarkq::tool
-
-#ifndef __SANITIZE_ADDRESS__
-/// For the whole program: oneDNN makes its objects in memory of this function without looking whether there is any, and
-/// ends with signal 11. Where so little is missing the run ends here. Buffers, which are larger, may fail: callers
-/// look.
-extern "C" __attribute__((visibility("default"))) int posix_memalign(void** result, size_t alignment,
-                                                                     size_t size) noexcept {
-  using Function = int(void**, size_t, size_t);
-  constexpr size_t kLargestObject = size_t{1} << 20;
-  static Function* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, "posix_memalign"));
-  const int failed = real == nullptr ? ENOMEM : real(result, alignment, size);
-  if (failed == ENOMEM && size <= kLargestObject)
-    quarkq::tool::end_now("quarkq: error: out of memory\n", quarkq::Code::kResource);
-  return failed;
-}
-#endif
-
-namespace quarkq::tool {
 
 namespace {
 
@@ -251,7 +198,7 @@ std::string progress_line(const Progress& progress, double seconds, double memor
 }
 
 ProgressBar::ProgressBar(bool hidden)
-    : hidden_(hidden || is_quiet() || !is_logged(LogLevel::kInfo)), terminal_(::isatty(STDERR_FILENO) == 1) {}
+    : hidden_(hidden || is_quiet() || !is_logged(LogLevel::kInfo)), terminal_(platform::is_terminal(stderr)) {}
 
 ProgressBar::~ProgressBar() { clear(); }
 

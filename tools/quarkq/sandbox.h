@@ -2,18 +2,11 @@
 // --sandbox: the operating system bounds the effects of a fault in this program (Linux: Landlock and seccomp).
 #pragma once
 
-#include <linux/filter.h>
 #include <CLI/CLI.hpp>
-#include <vector>
 
 #include "base/error.h"
 
 namespace quarkq::tool {
-
-/// Returns the seccomp filter for the process `own`. Only listed calls are allowed; every other call fails with EPERM,
-/// and calls newer than the list fail with ENOSYS as on an older kernel. The filter does not depend on Landlock: it
-/// also rejects operations that older versions of Landlock do not handle (signals, truncation, ioctl of devices).
-std::vector<sock_filter> filter_of_calls(int own);
 
 /// Adds --sandbox, for every verb.
 void add_sandbox_option(CLI::App& app, bool& is_sandboxed);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "terminal.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/platform/console.h"
 #include "base/strings.h"
 
 namespace quarkq::tool {
@@ -50,10 +49,8 @@ std::string converted(const std::string& flags, const std::string& length, char 
 }  // namespace
 
 size_t columns_of(std::FILE* stream) {
-  if (::isatty(::fileno(stream)) != 1) return 0;
-  winsize size{};
-  const bool is_known = ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return is_known ? std::max<size_t>(size.ws_col, kLeastColumns) : kUsualColumns;
+  if (!platform::is_terminal(stream)) return 0;
+  return std::max(platform::terminal_columns(stream).value_or(kUsualColumns), kLeastColumns);
 }
 
 size_t width_of(const std::string& text) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "verb.h"
 
-#include <unistd.h>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <span>
 
 #include "base/file_system.h"
+#include "base/platform/process.h"
 #include "calib/data_reader.h"
 #include "config/named_files.h"
 #include "config/preprocess.h"
@@ -148,9 +148,10 @@ void add_requantize_option(CLI::App& app, bool& requantize) {
 
 void bound_spinning(char** argv) {
   constexpr const char kSpins[] = "1000";  // 0.02 to 0.05 ms: longer than the gaps between most kernels (ADR 0003)
-  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  ::setenv("GOMP_SPINCOUNT", kSpins, /*overwrite=*/1);
-  ::execv("/proc/self/exe", argv);  // returns only on failure; then the default stays in force
+  for (const char* set : {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"})
+    if (std::getenv(set) != nullptr) return;
+  platform::set_environment("GOMP_SPINCOUNT", kSpins);
+  platform::restart(argv);  // returns only on failure; then the default stays in force
 }
 
 namespace {

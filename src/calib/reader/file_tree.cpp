@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "calib/reader/file_tree.h"
 
-#include <stdlib.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <set>
 
 #include "base/file_system.h"
+#include "base/residency.h"
 #include "calib/reader/archives.h"
 
 namespace quarkq::calib {
@@ -102,22 +100,18 @@ class TarTree : public FileTree {
 class UnnamedFile {
  public:
   static Result<UnnamedFile> make() {
-    std::error_code error;
-    std::string pattern = (std::filesystem::temp_directory_path(error) / "quarkq-XXXXXX").string();
-    const int fd = error ? -1 : ::mkstemp(pattern.data());
-    if (fd < 0) return io_error(pattern, ": cannot make a temporary file, ", std::strerror(errno));
-    ::unlink(pattern.c_str());
+    QQ_TRY(const int fd, open_temporary_file());
     return UnnamedFile(fd);
   }
   UnnamedFile(UnnamedFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   UnnamedFile& operator=(UnnamedFile&&) = delete;
   ~UnnamedFile() {
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0) platform::close_file(fd_);
   }
 
   Status write(const std::byte* data, size_t bytes) {
     while (bytes > 0) {
-      const ssize_t part = ::write(fd_, data, bytes);
+      const int64_t part = platform::write_some(fd_, data, bytes);
       if (part < 0 && errno == EINTR) continue;
       if (part <= 0)
         return io_error("temporary file: writing failed, ", std::strerror(errno), "; TMPDIR sets its folder");
@@ -126,7 +120,7 @@ class UnnamedFile {
     }
     return Status();
   }
-  std::string path() const { return cat("/proc/self/fd/", fd_); }
+  Result<std::shared_ptr<const MappedFile>> map() const { return MappedFile::of(fd_, "temporary file"); }
 
  private:
   explicit UnnamedFile(int fd) : fd_(fd) {}
@@ -148,7 +142,7 @@ Result<std::shared_ptr<const MappedFile>> unpacked(const MappedFile& packed, con
     QQ_RETURN_IF_ERROR(file.write(step.data(), count));
   }
   if (inflater.left() > 0) return bad_data(path, ": gzip archive of several parts, one is allowed");
-  return MappedFile::open(file.path());
+  return file.map();
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ void tell_apart(std::vector<SampleFiles>& samples, const std::filesystem::path& 
     if (uses[sample.name] > 1) {
       const std::filesystem::path path = std::filesystem::path(sample.paths[0][0]).lexically_relative(folder);
       const bool is_below = !path.empty() && *path.begin() != "..";
-      if (is_below) sample.name = (path.parent_path() / sample.name).string();
+      if (is_below) sample.name = (path.parent_path() / sample.name).generic_string();
     }
     const std::string name = sample.name;
     for (int number = 2; !taken.insert(sample.name).second; ++number) sample.name = cat(name, "_", number);

@@ -58,7 +58,7 @@ std::string spelled_in(const std::string& path, const std::string& target) {
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   std::error_code failed;
   const std::filesystem::path relative = std::filesystem::proximate(target, folder, failed);
-  return failed ? target : relative.string();
+  return failed ? target : relative.generic_string();
 }
 
 /// Returns whether `fresh` replaces `row`: the same type or rule, or the same operator in the same columns.

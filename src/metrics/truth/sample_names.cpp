@@ -32,7 +32,7 @@ void SampleNames::add(const std::string& name, size_t place) {
     if (places.empty() || places.back() != place) places.push_back(place);
   };
   note(whole_, name);
-  const std::string path = std::filesystem::path(name).replace_extension().string();
+  const std::string path = std::filesystem::path(name).replace_extension().generic_string();
   for (const std::string& key : {path, last_part(name), last_part(path)}) note(short_, key);
 }
 

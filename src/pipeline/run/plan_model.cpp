@@ -176,9 +176,8 @@ Status check_output(const std::string& input, const std::string& output) {
   RunFiles files;
   QQ_RETURN_IF_ERROR(files.add_input(input));
   QQ_RETURN_IF_ERROR(files.add_output(output));
-  std::error_code error;
-  const auto folder = std::filesystem::path(output).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+  const size_t separator = platform::last_separator(output);
+  if (separator != std::string::npos && !is_folder(output.substr(0, separator + 1))) {
     return io_error(output, ": cannot write here, no such folder");
   }
   return AtomicFile::create(output).status();  // and removed again: a full or read-only folder shows now

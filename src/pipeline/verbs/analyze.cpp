@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/platform/memory.h"
 #include "base/stopwatch.h"
 #include "config/print.h"
 #include "config/quant_config.h"
@@ -246,7 +247,7 @@ Result<Forecast> forecast(const AnalyzeRequest& request) {
   QQ_RETURN_IF_ERROR(analyzer.prepare(std::move(opened.source)).context(request.model_path));
   QQ_RETURN_IF_ERROR(analyzer.forecast(forecast).context(request.model_path));
   forecast.findings = pipeline::findings_of(state.diagnostics);
-  forecast.memory_bytes = pipeline::peak_memory();
+  forecast.memory_bytes = platform::peak_memory();
   forecast.tried_seconds = watch.seconds();
   forecast.seconds += forecast.tried_seconds;
   return forecast;

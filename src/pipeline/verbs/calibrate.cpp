@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/platform/memory.h"
 #include "base/stopwatch.h"
 #include "calib/run_calibration.h"
 #include "calib/statistics_set.h"
@@ -190,7 +191,7 @@ Result<Forecast> forecast(const CalibrateRequest& request) {
                        static_cast<double>(forecast.samples) / static_cast<double>(forecast.tried_samples));
   }
   forecast.findings = pipeline::findings_of(state.diagnostics);
-  forecast.memory_bytes = pipeline::peak_memory();
+  forecast.memory_bytes = platform::peak_memory();
   forecast.tried_seconds = watch.seconds();
   return forecast;
 }

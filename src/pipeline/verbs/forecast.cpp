@@ -2,8 +2,8 @@
 #include "pipeline/verbs/forecast.h"
 
 #include <algorithm>
-#include <fstream>
 
+#include "base/platform/memory.h"
 #include "exec/environment.h"
 #include "ir/graph_analysis.h"
 #include "onnx_io/save.h"
@@ -174,15 +174,6 @@ void describe_plan(const RunState& state, const ir::Graph& loaded, const ir::Gra
   forecast.float_parts = float_parts(state, loaded, calibrated);
 }
 
-uint64_t peak_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    uint64_t kibibytes = 0;
-    if (word == "VmHWM:" && status >> kibibytes) return kibibytes << 10;
-  }
-  return 0;
-}
-
 }  // namespace pipeline
 
 Result<Forecast> forecast(const QuantizeRequest& request) {
@@ -211,7 +202,7 @@ Result<Forecast> forecast(const QuantizeRequest& request) {
   pipeline::DryRun dry_run(request, job, source, state);
   QQ_RETURN_IF_ERROR(dry_run.run(forecast).context(request.model_path));
   forecast.findings = pipeline::findings_of(state.diagnostics);
-  forecast.memory_bytes = pipeline::peak_memory();
+  forecast.memory_bytes = platform::peak_memory();
   forecast.tried_seconds = watch.seconds();
   forecast.seconds = forecast.tried_seconds +
                      dry_run.seconds_per_sample() * static_cast<double>(forecast.samples - forecast.tried_samples);

@@ -37,7 +37,4 @@ class SampleClock {
 /// Fills in what happens to the nodes. `calibrated` is the model before phase restructure.
 void describe_plan(const RunState& state, const ir::Graph& loaded, const ir::Graph& calibrated, Forecast& forecast);
 
-/// Returns the largest resident memory of this process so far, in bytes; 0 if the system does not report it.
-uint64_t peak_memory();
-
 }  // namespace quarkq::pipeline

@@ -28,9 +28,8 @@ namespace {
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make() {
-    std::error_code error;
-    std::string path = (std::filesystem::temp_directory_path(error) / "quarkq-XXXXXX").string();
-    if (error || ::mkdtemp(path.data()) == nullptr) return io_error(path, ": cannot make this folder");
+    std::string path;
+    if (!platform::make_temporary_folder(path)) return io_error(path, ": cannot make this folder");
     return TemporaryFolder(path);
   }
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}

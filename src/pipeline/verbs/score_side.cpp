@@ -51,7 +51,7 @@ class Walk {
     auto folder = std::filesystem::canonical(root, error);
     while (folder.has_relative_path()) {
       folder = folder.parent_path();
-      above_.push_back(folder);
+      above_.push_back(folder.string());
     }
     first_ = above_.size();
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "planning/tune/finetuner.h"
 
-#include <malloc.h>
 #include <algorithm>
 #include <numeric>
 
 #include "base/isa.h"
 #include "base/machine.h"
+#include "base/platform/memory.h"
 #include "base/stopwatch.h"
 #include "base/strings.h"
 #include "compare/run_models.h"
@@ -39,7 +39,7 @@ MemoryBudget::MemoryBudget(const config::FinetuneSettings& options)
       taken_(resident_bytes()) {}
 
 void MemoryBudget::give_back() const {
-  if (resident_bytes() > budget_ / 2) malloc_trim(0);
+  if (resident_bytes() > budget_ / 2) platform::return_free_memory();
 }
 
 Status MemoryBudget::make_room(int64_t sample_bytes, int64_t inner_bytes, ir::TensorStore& store) {

@@ -3,7 +3,6 @@
 #include "base/file_system.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,8 +106,8 @@ TEST(AtomicFileTest, WhatAKilledProcessLeftIsRemovedByTheNext) {
 TEST(AtomicFileTest, ATemporaryOfALiveProcessStays) {
   const TempFolder folder;
   const std::string theirs = folder.write("out.part-7-0123456789abcdef", "half");
-  const int fd = open_file(theirs, O_WRONLY);
-  ASSERT_EQ(::flock(fd, LOCK_EX), 0);
+  const int fd = platform::open_to_write(theirs);
+  ASSERT_TRUE(platform::lock_alone(fd));
   ASSERT_TRUE(write_file(folder / "out", "new").ok());
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"out", "out.part-7-0123456789abcdef"}));
   ::close(fd);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,14 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "base/platform/files.h"
+
 namespace quarkq::test {
 
 class TempFolder {
  public:
   TempFolder() {
-    std::string pattern = ::testing::TempDir() + "quarkq_XXXXXX";
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    path_ = pattern;
+    EXPECT_TRUE(platform::make_temporary_folder(path_));
   }
   ~TempFolder() {
     std::error_code ignored;

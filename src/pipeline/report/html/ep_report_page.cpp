@@ -17,7 +17,7 @@ std::string percent_text(double share) { return short_number(100 * share) + " %"
 
 std::string ep_report_header(const EpReport& report) {
   const TargetCounts &predicted = report.predicted.counts, &real = report.real;
-  const std::string file = std::filesystem::path(report.predicted.model_path).filename();
+  const std::string file = std::filesystem::path(report.predicted.model_path).filename().string();
   std::string tiles = tile("nodes on " + report.predicted.label, cat(real.npu, " of ", real.total));
   tiles += tile("predicted", cat(predicted.npu, " of ", predicted.total));
   if (report.has_nodes) tiles += tile("agreement", percent_text(report.agreement()));

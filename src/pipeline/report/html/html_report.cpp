@@ -62,7 +62,7 @@ std::string header(const Json& run) {
                 count_of(run.at("nodes").at("selected")) + " of " + count_of(run.at("nodes").at("total")));
   tiles += tile("samples", count_of(run.at("samples")));
   tiles += tile("seconds", short_number(run.at("seconds").get<double>()));
-  const std::string file = std::filesystem::path(text_of(run, "model")).filename();
+  const std::string file = std::filesystem::path(text_of(run, "model")).filename().string();
   return text_element("h1", file) + "\n" + verdict(run) +
          element("p", {{"class", "note"}},
                  escaped(text_of(run, "model") + ", written to " + text_of(run, "output") + " by quarkq " +

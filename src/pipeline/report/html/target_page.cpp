@@ -28,7 +28,7 @@ std::string target_header(const TargetReport& report) {
   tiles += tile("regions", cat(report.unblocked.regions));
   tiles += tile("multiply-accumulates on " + report.label, share_text(counts.mac_share));
   tiles += tile("unknown operators", cat(report.verdicts[static_cast<size_t>(NodeVerdict::kUnknown)]));
-  const std::string file = std::filesystem::path(report.model_path).filename();
+  const std::string file = std::filesystem::path(report.model_path).filename().string();
   return text_element("h1", file + " on " + report.target) + "\n" +
          element("p", {{"class", "verdict"}}, element("b", {}, escaped("Verdict: " + report.verdict))) +
          element("p", {{"class", "note"}},

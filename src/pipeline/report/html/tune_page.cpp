@@ -47,7 +47,7 @@ std::string header(const Json& run) {
   tiles += tile("size", bytes_text(best.at("bytes").get<double>()));
   tiles += tile("trials", std::to_string(trials.size()));
   tiles += tile("seconds", figure(run.at("seconds")));
-  const std::string file = std::filesystem::path(text_of(run, "model")).filename();
+  const std::string file = std::filesystem::path(text_of(run, "model")).filename().string();
   return text_element("h1", "Tuning of " + file) + "\n" + verdict(run) +
          element("p", {{"class", "note"}},
                  escaped(cat(text_of(run, "model"), ", written to ", text_of(run, "output"), " by quarkq ",
