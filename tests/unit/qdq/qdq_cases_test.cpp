@@ -10,6 +10,18 @@ const char* const kInt16Types = "activation_type=ExtendedQuantType.QInt16";
 const std::string kConv = cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) <float[3, 2, 1, 1] w = ", numbers(6, 1),
                               ", float[3] b = ", numbers(3, 2), "> ");
 
+PassCase microscaling() {
+  return {.pass = "standard-mx",
+          .name = "MatMul",
+          .model = cat("g (float[2, 64] x) => (float[2, 3] y) <float[64, 3] w = ", numbers(192, 1),
+                       "> { y = MatMul (x, w) }"),
+          .guards = {{"IsExcluded", "", "", {"layer_type_config=[{op_types: [MatMul], config: null}]"}}},
+          .preset = "MXINT8",
+          .sets = {"quarkq.mx_form=standard"},
+          .start = PassStart::kInOrder,
+          .tolerance = 0};
+}
+
 PassCase dedicated() {
   return {
       .pass = "dedicate-dq-node",
@@ -175,11 +187,11 @@ PassCase dropped_casts() {
           .tolerance = 0.01};
 }
 
-const bool kQdqCases =
-    add_pass_cases({float32_inside(), imported_biases(), dropped_casts(), dedicated(), clip(), saturating_clip(),
-                    last_view(), one_quantizer(), bfloat_row("bf16-qdq-to-cast", "Pairs", {"BF16QDQToCast=true"}),
-                    bfloat_row("bf16-with-clip", "Activations", {"BF16WithClip=true"}), shown_types(), dynamic(),
-                    nibbles(), pairs(), integer_operators()});
+const bool kQdqCases = add_pass_cases({microscaling(), float32_inside(), imported_biases(), dropped_casts(),
+                                       dedicated(), clip(), saturating_clip(), last_view(), one_quantizer(),
+                                       bfloat_row("bf16-qdq-to-cast", "Pairs", {"BF16QDQToCast=true"}),
+                                       bfloat_row("bf16-with-clip", "Activations", {"BF16WithClip=true"}),
+                                       shown_types(), dynamic(), nibbles(), pairs(), integer_operators()});
 
 }  // namespace
 }  // namespace quarkq::test
