@@ -347,7 +347,7 @@ def the_library_answers_in_c():
 @test
 def quantizing_takes_at_most_three_times_as_long():
     model, calib = (os.path.join(SHARED, *parts) for parts in
-                    (("models", "mobilenetv1_025_vww_96.onnx"), ("golden", "inputs", "mobilenetv1_025_vww_96", "calib")))
+                    (("models", "efficientnet_lite0_224.onnx"), ("golden", "inputs", "efficientnet_lite0_224", "calib")))
     if not os.path.isfile(model):
         raise Skip("../shared is not there")
     seconds = {}
@@ -356,7 +356,7 @@ def quantizing_takes_at_most_three_times_as_long():
             output = os.path.join(folder, name + ".onnx")
             seconds[name] = fastest([*program, "quantize", "--config", "XINT8", "--calib", calib, "-o", output, "--quiet", model]) - fastest(start)
     print(f"    without the start: linux {seconds['linux']:.2f} s, windows {seconds['windows']:.2f} s")
-    expect(seconds["windows"] <= SLOWEST * seconds["linux"] + 0.5, f"{seconds}")
+    expect(seconds["windows"] <= SLOWEST * seconds["linux"], f"{seconds}")
 
 
 # What wine cannot show, or what is not tested yet.
