@@ -10,7 +10,7 @@ namespace quarkq::rewrite {
 /// gain * x * HardSigmoid(slope * x).
 struct SwishFit {
   double slope = 1, gain = 1;
-  double error = 0;  ///< Mean squared difference from the targets.
+  double error = 0;  ///< Mean squared difference from the targets, large targets weighted more.
 };
 
 /// Fits `inputs` to `targets` of the same number. If `scale` is set, slope / gain must have this value; otherwise the
