@@ -25,7 +25,7 @@ using pass::Phase;
 
 /// The outputs are as good as a rescue aims at, by nodes in 16 bits and by float nodes, which cost more.
 constexpr double kGoodCosine = 0.995, kGoodWithFloat = 0.99;
-/// The same on the samples that the plain result was worst on.
+/// Limit of the cosine on the samples that the plain result was worst on.
 constexpr double kGoodOnWorst = 0.9;
 /// Better than this is not worth another format.
 constexpr double kEnoughCosine = 0.97;

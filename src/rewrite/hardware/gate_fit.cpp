@@ -15,7 +15,7 @@ constexpr int kHalvings = 24;
 
 float hard_sigmoid(float x) { return std::clamp(x * (1.0f / 6) + 0.5f, 0.0f, 1.0f); }
 
-/// What a gate is fitted to, as a function of its inputs.
+/// Inputs of a gate and the values that it is fitted to.
 struct Observed {
   std::span<const float> inputs, targets;
   std::vector<float> weights;  ///< Mean 1.

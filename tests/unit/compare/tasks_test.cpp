@@ -185,7 +185,7 @@ TEST(PixelTaskTest, OverlapsCountClassByClass) {
   EXPECT_EQ(classes.name(), "pixels");
   const auto lost = classes.agreement([](double value, size_t i) { return i / 4096 == 5 ? -1.0 : value; });
   EXPECT_LT(lost->value, 0.85) << "one class of six is not found";
-  classes.input_pixels = 512 * 512;
+  classes.input_pixels = int64_t{512} * 512;
   EXPECT_EQ(classes.name(), "") << "much smaller than the input: the head of a detector";
   const Outputs flat({1, 6, 64, 64}, 2, [](size_t, size_t i) { return i / 4096 == (i % 64) / 11 ? 0.3 : 0.0; });
   EXPECT_NE(flat.name(), "pixels");

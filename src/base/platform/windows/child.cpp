@@ -160,7 +160,7 @@ Result<Child> Child::start(const std::vector<std::string>& words) {
   return child;
 }
 
-/// Anonymous pipes cannot be waited for, so they are asked again and again.
+/// Anonymous pipes cannot be waited for, so they are polled.
 bool Child::read(std::string& output, std::string& errors, int milliseconds) {
   constexpr int kStep = 2;
   State& state = *state_;

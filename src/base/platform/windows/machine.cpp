@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Limits of a container or a service are those of its job object.
+// A container or a service has the limits of its job object.
 #include "base/machine.h"
 
 #include <windows.h>
@@ -35,7 +35,7 @@ std::optional<double> cpu_quota(const std::string&) {
   if (QueryInformationJobObject(nullptr, JobObjectCpuRateControlInformation, &rate, sizeof rate, nullptr) == 0 ||
       (rate.ControlFlags & kHard) != kHard)
     return std::nullopt;
-  constexpr double kWhole = 10'000;  // of all processors
+  constexpr double kWhole = 10'000;  // All processors.
   return rate.CpuRate / kWhole * GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
 }
 
