@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Fetches one file of a Python package and checks its SHA-256: fetch_archive.py PACKAGE FILE SHA256 DESTINATION
-With --debian as PACKAGE, FILE is a source archive below pool/main of Debian's archive.
 
 The file is downloaded as it is. `pip download` would run the build backend of a source archive, and install what that asks for, before
 anybody has looked at a hash. Places are those that pip is configured for: index-url, extra-index-url, find-links, no-index and cert, from its
@@ -21,7 +20,6 @@ import urllib.parse
 import urllib.request
 
 MOST_BYTES = 64 << 20
-DEBIAN_POOL = "http://deb.debian.org/debian/pool/main/"  # the hash is checked, so the connection needs no secrecy
 PAGES = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 
 
@@ -126,9 +124,8 @@ def main():
         return
     settings = pip_settings()
     refused = False
-    places = [DEBIAN_POOL + urllib.parse.quote(file)] if package == "--debian" else places_of(package, file, settings)
-    for address in places:
-        if urllib.parse.unquote(urllib.parse.urlsplit(address).path.rpartition("/")[2]) != file.rpartition("/")[2]:
+    for address in places_of(package, file, settings):
+        if urllib.parse.unquote(urllib.parse.urlsplit(address).path.rpartition("/")[2]) != file:
             continue
         if fetch(address, settings.get("cert"), sha256, destination):
             return

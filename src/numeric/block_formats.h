@@ -20,6 +20,11 @@ namespace quarkq::numeric {
 /// negative number to +0, the others to -0.
 enum class BlockRounding { kHalfAway = 0, kHalfUp = 1, kHalfEven = 2 };
 
+/// Returns the rounding of a value of the attribute. Other numbers mean kHalfAway, as in the reference.
+inline BlockRounding block_rounding(int64_t mode) {
+  return mode == 1 ? BlockRounding::kHalfUp : mode == 2 ? BlockRounding::kHalfEven : BlockRounding::kHalfAway;
+}
+
 inline float round_block_value(float x, BlockRounding rounding) {
   if (rounding == BlockRounding::kHalfAway) return std::round(x);
   const float down = std::floor(x), rest = x - down;

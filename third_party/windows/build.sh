@@ -14,24 +14,46 @@ mkdir -p "$work"
 # What the sources of src/exec use; a primitive that is left out fails when it is created.
 onednn_primitives="CONVOLUTION;DECONVOLUTION;REORDER"
 
-# NAME VERSION FILE (below pool/main of Debian's archive) SHA256
+# Debian's source PACKAGE, its SUITE, and FILE with its SHA256
 sources="
-zlib      1.2.13   z/zlib/zlib_1.2.13.dfsg.orig.tar.bz2            71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1
-protobuf  3.21.12  p/protobuf/protobuf_3.21.12.orig.tar.gz         930c2c3b5ecc6c9c12615cf5ad93f1cd6e12d0aba862b572e076259970ac3a53
-yaml-cpp  0.7.0    y/yaml-cpp/yaml-cpp_0.7.0+dfsg.orig.tar.xz      dc63708605404e0b963e0ca3a9619d1c8270eda2839603e6fa0384e5e51e5312
-onednn    3.7.2    o/onednn/onednn_3.7.2+ds.orig.tar.xz            0cc51ca26c1af6a2bb1e71e378e7046f3ceb3e71791ee9d4e246d50f904a6ea6
+zlib      bookworm  zlib_1.2.13.dfsg.orig.tar.bz2      71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1
+protobuf  bookworm  protobuf_3.21.12.orig.tar.gz       930c2c3b5ecc6c9c12615cf5ad93f1cd6e12d0aba862b572e076259970ac3a53
+yaml-cpp  bookworm  yaml-cpp_0.7.0+dfsg.orig.tar.xz    dc63708605404e0b963e0ca3a9619d1c8270eda2839603e6fa0384e5e51e5312
+onednn    trixie    onednn_3.7.2+ds.orig.tar.xz        0cc51ca26c1af6a2bb1e71e378e7046f3ceb3e71791ee9d4e246d50f904a6ea6
 "
 # Folders and files of /usr/include.
 headers=(nlohmann CLI spdlog fmt eigen3 stb xxhash.h)
 
+# source_apt ARGUMENT...: apt-get with lists of sources of its own, from the mirror of Debian that this machine uses.
+source_apt() {
+  local lists=$work/apt
+  apt-get -o Dir::Etc::SourceList="$lists/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$lists/lists" \
+    -o Dir::Cache="$lists/cache" -o APT::Sandbox::User="" "$@"
+}
+list_sources() {
+  local mirror suite
+  [ ! -f "$work/apt/ready" ] || return 0
+  # shellcheck disable=SC2016
+  mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' | awk '$2 == "bookworm" || $2 == "trixie" { print $1; exit }')
+  [ -n "$mirror" ] || { echo "build.sh: apt knows no mirror of Debian 12 or 13 (apt-get update)" >&2; exit 1; }
+  mkdir -p "$work"/apt/{lists,cache,archives}/partial
+  for suite in bookworm trixie; do
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
+  done >"$work/apt/sources.list"
+  source_apt update -q >"$work/apt/log" 2>&1 || { tail -n 5 "$work/apt/log" >&2; exit 1; }
+  touch "$work/apt/ready"
+}
+
 # fetch NAME: unpacks the source of NAME into $work/NAME.
 fetch() {
-  local name version file sha256 archive
-  read -r name version file sha256 < <(grep "^$1 " <<<"$sources")
-  archive=$prefix/${file##*/}
-  python3 "$root/third_party/fetch_archive.py" --debian "$file" "$sha256" "$archive"
+  local name suite file sha256
+  read -r name suite file sha256 < <(grep "^$1 " <<<"$sources")
+  list_sources
+  (cd "$work/apt/archives" && source_apt source -q --download-only "$name/$suite" >"$prefix/$name-source.log" 2>&1 &&
+    sha256sum --quiet -c <<<"$sha256  $file") ||
+    { tail -n 5 "$prefix/$name-source.log" >&2; echo "build.sh: $file of Debian's $suite cannot be had, or has another SHA-256 than $sha256" >&2; exit 1; }
   rm -rf "${work:?}/$name" && mkdir "$work/$name"
-  tar -xf "$archive" -C "$work/$name" --strip-components=1
+  tar -xf "$work/apt/archives/$file" -C "$work/$name" --strip-components=1
 }
 
 # build NAME SOURCE SWITCH...: configures, builds and installs a CMake project.

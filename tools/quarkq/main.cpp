@@ -265,7 +265,7 @@ struct ProgramOptions {
 void add_program_options(CLI::App& app, ProgramOptions& options) {
   app.set_version_flag("-V,--version", cat("quarkq ", version(), "\n", build_information()));
   app.fallthrough();                       // so that what belongs to every verb may follow it
-  app.allow_windows_style_options(false);  // the same command lines on every system: /models/a.onnx is a path
+  app.allow_windows_style_options(false);  // /models/a.onnx is a path on every system
   app.add_option_function<std::string>(
          "--log-level", [](const std::string& name) { set_log_level(name); },
          "Lowest severity written to stderr: error, warning, notice or info (the default)")

@@ -79,6 +79,12 @@ struct Spared {
   WeightRemedy weights;   ///< Empty: as the settings say, which takes less time.
 };
 
+/// A trial with its remedies. `trial` is null before the first one.
+struct Tried {
+  Remedies remedies;
+  std::shared_ptr<const Trial> trial;
+};
+
 class Rescuer {
  public:
   explicit Rescuer(const RescueInputs& inputs) : in_(inputs), graph_(inputs.state.calibrated->graph) {}
@@ -236,16 +242,15 @@ class Rescuer {
 
   Result<Agreement> outputs_with(const Remedies& remedies) {
     if (in_.next_trial && !in_.next_trial()) return Status(Code::kInterrupted, "interrupted");
-    if (last_trial_ != nullptr && remedies == last_remedies_) return last_trial_->outputs;
+    if (last_.trial != nullptr && remedies == last_.remedies) return last_.trial->outputs;
     RunState state = trial_before_mark(in_.state);
     apply(remedies, state);
     Result<Trial> found = run_trial(std::move(state), Phase::kMark, in_.expected);
     if (!found.ok() && found.status().code() == Code::kInterrupted) return found.status();
     // A remedy that this model cannot take is worse than any other.
     const Agreement worst{-1, -std::numeric_limits<double>::infinity()};
-    last_trial_ = std::make_shared<const Trial>(found.ok() ? std::move(found).value() : Trial{{}, worst});
-    last_remedies_ = remedies;
-    return last_trial_->outputs;
+    last_ = {remedies, std::make_shared<const Trial>(found.ok() ? std::move(found).value() : Trial{{}, worst})};
+    return last_.trial->outputs;
   }
 
   /// As outputs_with(), but not a second time for the same state. REQUIRES: `remedies` are of weights only.
@@ -253,19 +258,18 @@ class Rescuer {
     if (in_.tried == nullptr) return outputs_with(remedies);
     const auto known = in_.tried->find(remedies.weights);
     if (known != in_.tried->end()) {
-      last_trial_ = known->second;
-      last_remedies_ = remedies;
-      return last_trial_->outputs;
+      last_ = {remedies, known->second};
+      return last_.trial->outputs;
     }
     QQ_TRY(const Agreement found, outputs_with(remedies));
-    in_.tried->emplace(remedies.weights, last_trial_);
+    in_.tried->emplace(remedies.weights, last_.trial);
     return found;
   }
 
   /// The last trial is good, also on the samples that were worst.
   Result<bool> is_good_throughout(const Agreement& outputs) const {
     if (!is_good(outputs) || in_.hard == nullptr) return is_good(outputs);
-    RunState last = last_trial_->state;
+    RunState last = last_.trial->state;
     QQ_TRY(const Agreement worst, judge_plan(last, *in_.hard));
     return worst.cosine >= kGoodOnWorst;
   }
@@ -399,10 +403,10 @@ class Rescuer {
     const Steps steps = affordable(ranked_);
     if (steps.size() == 0) return Status();
     QQ_TRY(const bool is_settled, try_first(steps, steps.size()));
-    const Agreement all = last_trial_->outputs;
+    const Agreement all = last_.trial->outputs;
     if (is_settled) return keep_good(steps);
     if (is_good(all)) return thin_out(steps, [&](const Agreement& outputs) { return is_good(outputs); });
-    if (best_trial_ != last_trial_) return Status();  // not better than before
+    if (best_trial_ != last_.trial) return Status();  // not better than before
     constexpr double kNearly = 1.25;
     return thin_out(steps, [&](const Agreement& outputs) {
       return outputs.task <= all.task && noise_of(outputs) <= kNearly * noise_of(all);
@@ -439,7 +443,7 @@ class Rescuer {
   void accept(const Remedies& remedies, const Agreement& outputs) {
     best_ = remedies;
     after_ = outputs;
-    best_trial_ = last_trial_;
+    best_trial_ = last_.trial;
   }
 
   RescueReport report() const {
@@ -457,8 +461,8 @@ class Rescuer {
   std::vector<NoisyNode> all_ranked_, ranked_;  ///< `ranked_`: without nodes that the target does not take wide.
   Remedies base_;                               ///< what counts for all tensors
   Remedies best_;                               ///< with single nodes; what `after_` was measured with
-  Remedies last_remedies_;                      ///< of `last_trial_`
-  std::shared_ptr<const Trial> last_trial_, best_trial_;
+  Tried last_;
+  std::shared_ptr<const Trial> best_trial_;
 };
 
 }  // namespace

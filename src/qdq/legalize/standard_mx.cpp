@@ -42,7 +42,7 @@ const MxForm* find_mx_form(std::string_view name) {
   return found == std::end(kMxForms) ? nullptr : found;
 }
 
-/// What one node of MXQuantizeDequantize does.
+/// Computation of one node of MXQuantizeDequantize.
 struct MxNode {
   const MxForm* form = nullptr;
   numeric::MxSettings settings;
@@ -82,10 +82,7 @@ MxReading read_mx_attributes(const ir::Node& node, const ir::ValueType& type) {
   reading.node.form = find_mx_form(element);
   reading.node.settings.element = numeric::find_mx_element(element);
   if (reading.node.form == nullptr) return {{}, cat("element_dtype is '", element, "'")};
-  const int64_t mode = node.int_or("rounding_mode", 0);
-  reading.node.settings.rounding = mode == 1   ? numeric::BlockRounding::kHalfUp
-                                   : mode == 2 ? numeric::BlockRounding::kHalfEven
-                                               : numeric::BlockRounding::kHalfAway;
+  reading.node.settings.rounding = numeric::block_rounding(node.int_or("rounding_mode", 0));
   reading.node.settings.round_scale_up = node.int_or(numeric::kRoundScaleUp, 0) != 0;
   reading.node.real = type.element;
   const bool is_real = reading.node.real == ElementType::kFloat || reading.node.real == ElementType::kFloat16;

@@ -22,11 +22,7 @@ Result<int64_t> read_int(const Prepare& p, std::string_view attribute, int64_t f
   return p.corrupt(attribute, " is ", value, ", allowed: ", low, " to ", high);
 }
 
-/// Numbers that are no rounding mode mean kHalfAway in the reference.
-BlockRounding read_rounding(const Prepare& p) {
-  const int64_t mode = p.node().int_or("rounding_mode", 0);
-  return mode == 1 ? BlockRounding::kHalfUp : mode == 2 ? BlockRounding::kHalfEven : BlockRounding::kHalfAway;
-}
+BlockRounding read_rounding(const Prepare& p) { return numeric::block_rounding(p.node().int_or("rounding_mode", 0)); }
 
 /// Blocks along the axis, which are not vectorized. A block longer than the axis differs from one that ends with
 /// it only in zeros, which change nothing; a block size from a file must not decide how much memory is taken.

@@ -23,8 +23,8 @@ struct Unpacked {
 
 struct PackedMove {
   std::vector<Unpacked> inputs;
-  Kernel move;  ///< Null if the result is input 0 in another order of dimensions.
-  Spec result;  ///< As `move` writes it, one byte per element.
+  Kernel move;  ///< Empty if the result is input 0 in another order of dimensions.
+  Spec result;  ///< Result of `move`, one byte per element.
   size_t result_offset = 0, scratch_offset = 0;
   int width = 4;
 
