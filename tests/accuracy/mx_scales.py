@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What rounded-up scales of MXFP blocks bring: mx_scales.py [--networks A,B] [--record FILE] [--check]
+"""What rounded-up scales of MXFP blocks bring: mx_scales.py [--networks A,B] [--record FILE | --recorded FILE] [--check]
 
 Quantizes the networks of ../shared/models in the MXFP formats twice: with scales as OCP computes them (round_scale_up: 0), and doubled where the largest
-value of a block would be saturated. Prints the signal to noise ratio of all weights and of the first output. --check fails if the weights of a
-network become worse in any format, or the outputs on average.
+value of a block would be saturated. Prints the signal to noise ratio of all weights and of the first output. A ratio below 0 dB counts as 0: noise
+above the signal says that the output is lost, whatever its size. --check fails if the weights of a network become worse in any format, or the
+outputs on average. --recorded: the numbers of this file, without a run.
 """
 import argparse
 import json
@@ -68,26 +69,35 @@ def measured(network, preset):
     return rows
 
 
+def gains(rows, kind):
+    """What doubled scales add to the ratios of the networks."""
+    pairs = [(floor[kind], up[kind]) for floor, up in rows.values() if floor[kind] is not None and up[kind] is not None]
+    return [max(up, 0) - max(floor, 0) for floor, up in pairs]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", help="instead of all")
     parser.add_argument("--record", help="write the numbers here")
+    parser.add_argument("--recorded", help="read the numbers from here")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     record, failures = {}, []
+    if arguments.recorded:
+        with open(arguments.recorded, encoding="utf-8") as file:
+            record = json.load(file)
     for preset in ELEMENTS:
-        rows = {name: measured(name, preset) for name in (arguments.networks.split(",") if arguments.networks else networks())}
-        record[preset] = rows
-        gains = {kind: [up[kind] - floor[kind] for floor, up in rows.values() if floor[kind] is not None and up[kind] is not None]
-                 for kind in ("weights", "output")}
-        print(f"{preset}, {len(rows)} networks: weights {np.mean(gains['weights']):+.3f} dB on average, {min(gains['weights']):+.3f} at least; first output "
-              f"{np.mean(gains['output']):+.2f} dB on average, better in {sum(gain > 0 for gain in gains['output'])} of {len(gains['output'])}", flush=True)
-        if min(gains["weights"]) < 0:
-            failures.append(f"{preset}: weights of a network are worse by {-min(gains['weights']):.3f} dB")
-        if np.mean(gains["output"]) <= 0:
-            failures.append(f"{preset}: outputs are worse by {-np.mean(gains['output']):.2f} dB on average")
+        if not arguments.recorded:
+            record[preset] = {name: measured(name, preset) for name in (arguments.networks.split(",") if arguments.networks else networks())}
+        weights, output = (gains(record[preset], kind) for kind in ("weights", "output"))
+        print(f"{preset}, {len(record[preset])} networks: weights {np.mean(weights):+.3f} dB on average, {min(weights):+.3f} at least; first output "
+              f"{np.mean(output):+.2f} dB on average, better in {sum(gain > 0 for gain in output)}, worse in {sum(gain < 0 for gain in output)}", flush=True)
+        if min(weights) < 0:
+            failures.append(f"{preset}: weights of a network are worse by {-min(weights):.3f} dB")
+        if np.mean(output) <= 0:
+            failures.append(f"{preset}: outputs are worse by {-np.mean(output):.2f} dB on average")
     if arguments.record:
-        with open(arguments.record, "w") as file:
+        with open(arguments.record, "w", encoding="utf-8") as file:
             json.dump(record, file, indent=1)
             file.write("\n")
     if arguments.check and failures:
