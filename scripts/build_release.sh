@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Everything that a release has, in dist/: wheel, source archive, .deb, .tar.zst, SBOM (CycloneDX), SHA256SUMS.
+# Everything that a release has, in dist/: wheels, source archive, .deb, .tar.zst, SBOM (CycloneDX), SHA256SUMS.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 rm -rf dist

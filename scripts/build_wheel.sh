@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The wheel of this commit: build_wheel.sh [--sdist]
+# The wheels of this commit: build_wheel.sh [--sdist]
 #   dist/quarkq-VERSION-py3-none-manylinux_*.whl for every Python from 3.9 on; --sdist: the source archive, too.
+#   dist/quarkq_as_quark-VERSION-py3-none-any.whl: the module names of amd-quark (docs/from-amd-quark.md).
 # The libraries and the program are those of build/release, so nothing is compiled that quickstart.sh has compiled already. Their
 # shared libraries are copied into the wheel by auditwheel; its tag names the C library of this machine.
 set -euo pipefail
@@ -9,7 +10,7 @@ sdist=
 for argument in "$@"; do
   case $argument in
     --sdist) sdist=1 ;;
-    *) sed -n '3,7s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+    *) sed -n '3,8s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
   esac
 done
 # shellcheck source=scripts/setup.sh
@@ -47,6 +48,8 @@ export SOURCE_DATE_EPOCH
 pack wheel $tools/bin/python -m build --wheel --no-isolation --outdir build/wheel/raw -Cbuild-dir=build/release .
 rm -f dist/quarkq-*.whl
 pack repair env PATH="$PWD/$tools/bin:$PATH" $tools/bin/auditwheel repair --strip --wheel-dir dist build/wheel/raw/quarkq-*.whl
+rm -f dist/quarkq_as_quark-*.whl
+$tools/bin/python -B scripts/pack_as_quark.py dist
 if [ -n "$sdist" ]; then
   rm -f dist/quarkq-*.tar.gz
   pack sdist $tools/bin/python -m build --sdist --no-isolation --outdir dist .

@@ -4,17 +4,14 @@
 
 DIST/quarkq-VERSION-py3-none-win_amd64.whl has the contents of the Linux wheel, DIST/quarkq-VERSION-windows-AMD64.zip the program, the
 libraries and the headers. Neither needs a tool of Windows. The same files give the same bytes ($SOURCE_DATE_EPOCH)."""
-import base64
-import hashlib
 import os
 import re
 import subprocess
 import sys
 import tempfile
-import time
-import zipfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from wheel_files import files_below, read, record, version, write_archive
+
 STRIP = "x86_64-w64-mingw32-strip"
 TAG = "py3-none-win_amd64"
 MOST_BYTES = 40 << 20
@@ -23,32 +20,12 @@ LICENCES = ("libdnnl2", "libprotobuf32", "libyaml-cpp0.7", "zlib1g", "gcc-mingw-
             "nlohmann-json3-dev", "libcli11-dev", "libspdlog-dev", "libfmt-dev", "libstb-dev", "libxxhash-dev")
 
 
-def read(*parts):
-    with open(os.path.join(ROOT, *parts), "rb") as file:
-        return file.read()
-
-
-def version():
-    return re.search(r"project\(quarkq VERSION ([0-9.]+)", read("CMakeLists.txt").decode()).group(1)
-
-
 def stripped(build, name):
     """The file without symbols; the list of exports stays."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, name)
         subprocess.run([STRIP, "--strip-all", "-o", path, os.path.join(build, name)], check=True)
         return read(path)
-
-
-def files_below(*parts):
-    """{path relative to the folder: content}, without what Python compiled."""
-    top, found = os.path.join(ROOT, *parts), {}
-    for folder, folders, names in os.walk(top):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            found[os.path.relpath(path, top).replace(os.sep, "/")] = read(path)
-    return found
 
 
 def licences():
@@ -69,24 +46,6 @@ def metadata():
               ("Classifier", "Typing :: Typed"), ("Requires-Dist", re.search(r'^dependencies = \["(.*)"\]', project, re.M).group(1)),
               ("Description-Content-Type", "text/markdown")]
     return ("".join(f"{name}: {value}\n" for name, value in fields) + "\n").encode() + read("README.md")
-
-
-def write_archive(path, contents):
-    moment = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", "1700000000")), 315532800))[:6]  # zip begins in 1980
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in contents.items():
-            entry = zipfile.ZipInfo(name, moment)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content)
-
-
-def record(contents, name):
-    lines = []
-    for path, content in contents.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-        lines.append(f"{path},sha256={digest},{len(content)}")
-    return ("\n".join(lines + [f"{name},,"]) + "\n").encode()
 
 
 def wheel(build):

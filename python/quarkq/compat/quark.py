@@ -14,6 +14,33 @@ import quarkq
 
 PathLike = Union[str, "os.PathLike[str]"]
 
+__all__ = [
+    "A16W8_ADAQUANT_QCONFIG", "A16W8_ADAROUND_QCONFIG", "A16W8_QCONFIG", "A8W8_ADAQUANT_QCONFIG", "A8W8_ADAROUND_QCONFIG",
+    "A8W8_QCONFIG", "AdaQuantConfig", "AdaRoundConfig", "AlgoConfig", "AutoMixprecisionConfig", "BF16_QCONFIG", "BFP16",
+    "BFP16Spec", "BFP16_QCONFIG", "BFloat16", "BFloat16Spec", "BaseDataType", "BiasCorrectionConfig", "CLEConfig",
+    "CalibMethod", "CalibrationDataReader", "CalibrationMethod", "Config", "DEFAULT_ADAQUANT_PARAMS",
+    "DEFAULT_ADAROUND_PARAMS", "DEFAULT_BFP_PARAMS", "DEFAULT_MICROEXPONENTS_PARAMS", "DEFAULT_MICROSCALING_PARAMS",
+    "ExtendedCalibrationMethod", "ExtendedQuantFormat", "ExtendedQuantType", "Float16", "Float16Spec", "GPTQConfig",
+    "Int16", "Int16Spec", "Int32", "Int32Spec", "Int8", "Int8Spec", "LayerWiseMethod", "MX4", "MX4Spec", "MX6", "MX6Spec",
+    "MX9", "MX9Spec", "MXFP4E2M1", "MXFP4E2M1Spec", "MXFP6E2M3", "MXFP6E2M3Spec", "MXFP6E3M2", "MXFP6E3M2Spec", "MXFP8E4M3",
+    "MXFP8E4M3Spec", "MXFP8E5M2", "MXFP8E5M2Spec", "MXInt8", "MXInt8Spec", "ModelQuantizer", "PowerOfTwoMethod", "QConfig",
+    "QLayerConfig", "QTensorConfig", "QuantFormat", "QuantGranularity", "QuantType", "QuantizationConfig", "QuarotConfig",
+    "ScaleType", "SmoothQuantConfig", "UInt16", "UInt16Spec", "UInt32", "UInt32Spec", "UInt8", "UInt8Spec", "VINT8_QCONFIG",
+    "VitisQuantFormat", "VitisQuantType", "XINT8_ADAQUANT_QCONFIG", "XINT8_ADAROUND_QCONFIG", "XINT8_QCONFIG", "XInt8Spec",
+    "get_default_config", "get_library_path",
+]
+
+#: Parameters that flat configurations of the reference pass as `FastFinetune`, `BFPAttributes` and `MXAttributes`.
+DEFAULT_ADAROUND_PARAMS: Dict[str, Any] = {
+    "DataSize": 1000, "FixedSeed": 1705472343, "BatchSize": 2, "NumIterations": 1000, "LearningRate": 0.1, "OptimAlgorithm": "adaround",
+    "OptimDevice": "cpu", "InferDevice": "cpu", "EarlyStop": True}
+DEFAULT_ADAQUANT_PARAMS: Dict[str, Any] = {**DEFAULT_ADAROUND_PARAMS, "LearningRate": 1e-5, "OptimAlgorithm": "adaquant"}
+DEFAULT_BFP_PARAMS: Dict[str, Any] = {"bfp_method": "to_bfp", "axis": 1, "bit_width": 16, "block_size": 8, "rounding_mode": 2}
+DEFAULT_MICROEXPONENTS_PARAMS: Dict[str, Any] = {
+    "bfp_method": "to_bfp_prime", "axis": 1, "bit_width": 13, "block_size": 16, "sub_block_size": 2, "sub_block_shift_bits": 1,
+    "rounding_mode": 2}
+DEFAULT_MICROSCALING_PARAMS: Dict[str, Any] = {"element_dtype": "int8", "axis": 1, "block_size": 32, "rounding_mode": 2}
+
 
 class CalibrationDataReader:
     """Samples one by one: get_next() gives a dict of arrays by input name, and None at the end."""
@@ -59,6 +86,10 @@ class LayerWiseMethod(enum.Enum):
     LayerWisePercentile = 0
 
 
+class ExtendedCalibrationMethod(enum.Enum):
+    MinMSE = 0
+
+
 class QuantFormat(enum.Enum):
     QOperator = 0
     QDQ = 1
@@ -79,6 +110,11 @@ class VitisQuantFormat(enum.Enum):
 class QuantType(enum.Enum):
     QInt8 = 0
     QUInt8 = 1
+    QFLOAT8E4M3FN = 2
+    QInt16 = 3
+    QUInt16 = 4
+    QInt4 = 5
+    QUInt4 = 6
 
 
 class ExtendedQuantType(enum.Enum):
@@ -140,6 +176,26 @@ class QTensorConfig:
         self.quant_granularity = quant_granularity
         self.data_type = data_type
 
+    def set_symmetric(self, symmetric: bool) -> None:
+        self.symmetric = symmetric
+
+    def set_scale_type(self, scale_type: ScaleType) -> None:
+        self.scale_type = scale_type
+
+    def set_calibration_method(self, calibration_method: CalibMethod) -> None:
+        self.calibration_method = calibration_method
+
+    def set_quant_granularity(self, quant_granularity: QuantGranularity) -> None:
+        self.quant_granularity = quant_granularity
+
+    def set_data_type(self, data_type: Any) -> None:
+        self.data_type = data_type
+
+    @staticmethod
+    def from_dict(values: Dict[str, Any]) -> QTensorConfig:
+        """Enumerators are texts, such as "CalibMethod.MinMax"; the library checks them."""
+        return QTensorConfig(**values)
+
     def to_settings(self) -> Dict[str, Any]:
         given = {key: _plain(value) for key, value in vars(self).items() if value is not None}
         # A user's subclass is an instance of the class that it extends.
@@ -181,24 +237,41 @@ class QLayerConfig:
         self.bias = bias
         self.output_tensors = output_tensors
 
+    @staticmethod
+    def from_dict(values: Dict[str, Any]) -> QLayerConfig:
+        return QLayerConfig(**{role: QTensorConfig.from_dict(spec) for role, spec in values.items() if spec is not None})
+
     def to_settings(self) -> Dict[str, Any]:
         return {role: spec.to_settings() for role, spec in vars(self).items() if spec is not None}
 
 
 class AlgoConfig:
-    """An algorithm and its parameters, by their names in the reference."""
+    """An algorithm and its parameters, by their names in the reference: arguments, or attributes that are set later."""
 
     def __init__(self, **parameters: Any) -> None:
-        self.parameters = parameters
+        self.__dict__.update(parameters)
+
+    @property
+    def name(self) -> str:
+        own = next(base for base in type(self).__mro__ if base.__module__ == __name__)
+        kind = re.sub("Config$", "", own.__name__)
+        return _ALGORITHMS.get(kind, re.sub("(?<!^)(?=[A-Z])", "_", kind).lower())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
 
     def to_settings(self) -> Dict[str, Any]:
-        kind = re.sub("Config$", "", type(self).__name__)
-        name = _ALGORITHMS.get(kind, re.sub("(?<!^)(?=[A-Z])", "_", kind).lower())
-        return {"name": name, **{key: _plain(value) for key, value in self.parameters.items()}}
+        return {"name": self.name, **{key: _plain(value) for key, value in vars(self).items() if key != "name"}}
 
 
 class CLEConfig(AlgoConfig): ...
-class SmoothQuantConfig(AlgoConfig): ...
+
+
+class SmoothQuantConfig(AlgoConfig):
+    def __init__(self, alpha: Optional[float] = None) -> None:
+        super().__init__(**({} if alpha is None else {"alpha": alpha}))
+
+
 class BiasCorrectionConfig(AlgoConfig): ...
 class GPTQConfig(AlgoConfig): ...
 class AutoMixprecisionConfig(AlgoConfig): ...
@@ -286,6 +359,48 @@ class QConfig:
         return settings
 
 
+def _qconfig(spec: type, weight: Optional[type] = None, algorithms: Optional[List[AlgoConfig]] = None, **options: Any) -> QConfig:
+    layers = QLayerConfig(input_tensors=spec(), weight=(weight or spec)())
+    return QConfig(global_config=layers, algo_config=algorithms, extra_options=options)
+
+
+def _adaround() -> List[AlgoConfig]:
+    return [AdaRoundConfig(learning_rate=0.1, num_iterations=1000)]
+
+
+def _adaquant() -> List[AlgoConfig]:
+    return [AdaQuantConfig(learning_rate=1e-5, num_iterations=3000)]
+
+
+#: Layered configurations, which differ from the presets of the same names (docs/from-amd-quark.md).
+_FORCED: Dict[str, Any] = {"ForceQuantizeNoInputCheck": True}
+_FLOAT_SCALES: Dict[str, Any] = {**_FORCED, "AlignSlice": False, "FoldRelu": True, "AlignConcat": True}
+_16_BITS: Dict[str, Any] = {**_FLOAT_SCALES, "AlignEltwiseQuantType": True}
+XINT8_QCONFIG = _qconfig(XInt8Spec, **_FORCED)
+XINT8_ADAROUND_QCONFIG = _qconfig(XInt8Spec, algorithms=_adaround(), **_FORCED)
+XINT8_ADAQUANT_QCONFIG = _qconfig(XInt8Spec, algorithms=_adaquant(), **_FORCED)
+VINT8_QCONFIG = _qconfig(
+    XInt8Spec, OptimizeModel=False, EnableNPUCnn=False, UseRandomData=True, ConvertBNToConv=True, ConvertSigmoidToHardSigmoid=False,
+    ConvertClipToRelu=True, ConvertSplitToSlice=True, SplitLargeKernelPool=False, ReplaceClip6Relu=True,
+    ConvertReduceMeanToGlobalAvgPool=False, RemoveQDQConvClip=False, RemoveQDQConvPRelu=False, RemoveQDQConvRelu=False,
+    RemoveQDQConvLeakyRelu=False, Int32Bias=False, DedicatedQDQPair=True, QuantizeAllOpTypes=True)
+A8W8_QCONFIG = _qconfig(Int8Spec, **_FLOAT_SCALES)
+A8W8_ADAROUND_QCONFIG = _qconfig(Int8Spec, algorithms=_adaround(), **_FLOAT_SCALES)
+A8W8_ADAQUANT_QCONFIG = _qconfig(Int8Spec, algorithms=_adaquant(), **_FLOAT_SCALES)
+A16W8_QCONFIG = _qconfig(Int16Spec, Int8Spec, **_16_BITS)
+A16W8_ADAROUND_QCONFIG = _qconfig(Int16Spec, Int8Spec, _adaround(), **_16_BITS)
+A16W8_ADAQUANT_QCONFIG = _qconfig(Int16Spec, Int8Spec, _adaquant(), **_16_BITS)
+BF16_QCONFIG = _qconfig(BFloat16Spec, **_FORCED)
+BFP16_QCONFIG = _qconfig(BFP16Spec)
+
+
+def get_library_path(device: str = "CPU") -> str:
+    """Path of the library with the operators of com.amd.quark, for `SessionOptions.register_custom_ops_library`."""
+    if device.upper() != "CPU":
+        raise ValueError(f"device: found {device!r}, allowed is 'CPU'; the operators run on the CPU")
+    return quarkq.ort_ops_library()
+
+
 def _plain(value: Any) -> Any:
     """What a settings file can hold. Enumerators, of onnxruntime too, are written as "Class.Member"."""
     if isinstance(value, enum.Enum):
@@ -311,7 +426,7 @@ def _samples(reader: Any) -> Iterator[Dict[str, Any]]:
 
 
 class ModelQuantizer:
-    """Quantizes models as a configuration says. `report`: of the last call; `compat`: as of quarkq.quantize()."""
+    """Quantizes models with a configuration. `report`: of the last call; `compat`: as of quarkq.quantize()."""
 
     def __init__(self, config: Union[Config, QConfig], *, compat: Optional[str] = None) -> None:
         self.config = config
@@ -319,8 +434,10 @@ class ModelQuantizer:
         self.report: Optional[quarkq.Report] = None
 
     def quantize_model(self, model_input: Any, model_output: Optional[PathLike] = None, calibration_data_reader: Any = None,
-                       calibration_data_path: Optional[PathLike] = None) -> Any:
+                       calibration_data_path: Optional[PathLike] = None, algorithms: Optional[List[AlgoConfig]] = None) -> Any:
         """Without `model_output` the quantized onnx.ModelProto is returned."""
+        if algorithms:
+            raise TypeError("algorithms: pass them to the configuration: QConfig(algo_config=[...])")
         data = calibration_data_path if calibration_data_reader is None else _samples(calibration_data_reader)
         settings = self.config.to_settings()
         reader = settings.get("extra_options", {}).get("EvalDataReader")

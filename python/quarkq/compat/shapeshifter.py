@@ -8,6 +8,8 @@ from typing import Any, Dict, Mapping, Optional, Union
 
 import quarkq
 
+__all__ = ["Engine", "LoadConfigFromFileOrDict"]
+
 
 class LoadConfigFromFileOrDict:
     """A list of passes: a file, the text of a JSON object, or what such a file holds. `data` is what Engine takes."""

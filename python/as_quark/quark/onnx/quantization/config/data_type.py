@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+"""The names of quark.onnx.quantization.config.data_type, from quarkq.compat.quark."""
+from quarkq.compat.quark import *  # noqa: F401, F403
+
+from quark._as_quark import missing
+
+__getattr__ = missing(__name__)
