@@ -7,7 +7,7 @@ import sys
 import ratchet
 import sources
 
-PLACES = (".github", "docs/ci")
+PLACES = (".github", "docs/ci", "packaging")
 USES = re.compile(r"^\s*(?:-\s*)?(?:\"uses\"|uses)\s*:\s*(.*)$")
 PINNED = re.compile(r"^[\w.-]+/[\w./-]+@[0-9a-f]{40} +# v\d+\.\d+\.\d+$")
 OWN = re.compile(r"^\./[\w./-]+$")  # a file of this repository
