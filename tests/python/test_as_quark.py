@@ -4,6 +4,7 @@ import functools
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ import zipfile
 
 import numpy as np
 
-from harness import ROOT, expect, expect_equal, quantize, quarkq, read_bytes, shared, temp_folder, test
+from harness import ROOT, Skip, expect, expect_equal, quantize, quarkq, read_bytes, shared, temp_folder, test
 from samples import DIGITS, DIGITS_MODEL
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -187,6 +188,52 @@ def version_checks_pass():
     text = command(sys.executable, "-m", "pip", "install", "--no-index", "--dry-run", "amd-quark>=0.13.0,<0.14.0", env=environment)
     expect("already satisfied" in text, text)
     return found[0]
+
+
+def other_pythons():
+    """The oldest and the newest interpreter on the path, or those of $QUARKQ_PYTHONS, without the one that runs the tests."""
+    named = os.environ.get("QUARKQ_PYTHONS")
+    found = named.split(os.pathsep) if named else filter(None, [shutil.which(f"python3.{minor}") for minor in range(9, 15) if minor != sys.version_info.minor])
+    runs = [path for path in found if subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0]  # a shim may not
+    return runs if named else sorted({*runs[:1], *runs[-1:]})
+
+
+OLDEST = """
+import glob, sys
+import numpy as np
+from quark.onnx import CalibrationDataReader, ModelQuantizer, QConfig
+
+class Reader(CalibrationDataReader):
+    def __init__(self):
+        self.left = iter([{"image": np.load(path)} for path in sorted(glob.glob(sys.argv[3] + "/*.npy"))])
+
+    def get_next(self):
+        return next(self.left, None)
+
+ModelQuantizer(QConfig.get_default_config("XINT8")).quantize_model(sys.argv[1], sys.argv[2], Reader())
+"""
+
+
+@test()
+def other_versions_of_python_write_the_same_bytes():
+    wheels = glob.glob(os.path.join(ROOT, "dist", "quarkq-*manylinux*.whl"))
+    pythons = other_pythons()
+    if not wheels or not pythons:
+        raise Skip("dist has no wheel" if not wheels else "no other Python from 3.9 on; $QUARKQ_PYTHONS names interpreters")
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    with temp_folder() as folder:
+        wanted, ours = os.path.join(folder, "wanted.onnx"), pack(folder)
+        quantize(DIGITS_MODEL, wanted, CALIB, "xint8")
+        for number, python_path in enumerate(pythons):
+            place, found = os.path.join(folder, f"env{number}"), os.path.join(folder, f"found{number}.onnx")
+            command(python_path, "-m", "venv", place, env=variables)
+            install = [f"{place}/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            if subprocess.run([*install, "numpy"], capture_output=True, check=False, env=variables).returncode != 0:
+                raise Skip(f"numpy cannot be installed for {python_path}")
+            command(*install, "--no-index", wheels[0], ours, env=variables)
+            command(f"{place}/bin/python", "-c", OLDEST, DIGITS_MODEL, found, CALIB, env=variables)
+            expect(read_bytes(found) == read_bytes(wanted), f"{python_path}: other bytes")
+    return f"{len(pythons)} versions"
 
 
 MISSING = {
