@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Scripts as users of the reference have them: only the imports name quarkq.compat.quark."""
+import copy
 import os
 
 import numpy as np
@@ -12,6 +13,14 @@ from samples import DIGITS_MODEL, digits
 
 def input_name():
     return quarkq.inspect(DIGITS_MODEL)["inputs"][0]["name"]
+
+
+class Reader:
+    def __init__(self):
+        self.left = iter([{input_name(): sample} for sample in digits()])
+
+    def get_next(self):
+        return next(self.left, None)
 
 
 def ops_of(path):
@@ -143,6 +152,41 @@ def configurations_are_copies():
     first, second = QConfig.get_default_config("XINT8"), QConfig.get_default_config("XINT8")
     first.global_quant_config.extra_options["Int32Bias"] = True
     expect_equal(second.global_quant_config.extra_options, {}, "options of another object")
+
+
+@test()
+def values_of_a_preset_are_read_and_changed_in_place():
+    """As scripts do that adapt a preset with fine-tuning. What is only read is not a setting."""
+    from quarkq.compat.quark import Config, ModelQuantizer, PowerOfTwoMethod, QuantizationConfig, QuantType, get_default_config
+
+    config = get_default_config("XINT8_ADAROUND")
+    expect_equal((config.activation_type, config.calibrate_method, config.include_fast_ft, config.nodes_to_exclude),
+                 (QuantType.QUInt8, PowerOfTwoMethod.MinMSE, True, []), "fields")
+    expect("FastFinetune" in config.extra_options and "Int32Bias" not in config.extra_options, "options that the preset sets")
+    expect_equal((config.extra_options["FastFinetune"]["NumIterations"], config.extra_options.get("Percentile", 1)), (1000, 1), "options")
+    expect_equal(config.to_settings(), {"preset": "XINT8_ADAROUND", "quant_config": {}, "extra_options": {}}, "settings after reading")
+    config.extra_options["ActivationSymmetric"] = True
+    expect_equal(config.to_settings()["extra_options"], {"ActivationSymmetric": True}, "what was set, to the value of the preset")
+    del config.extra_options["ActivationSymmetric"]
+    copied = copy.deepcopy(config)
+    expect_equal(copied.to_settings(), {"preset": "XINT8_ADAROUND", "quant_config": {}, "extra_options": {}}, "settings of a copy")
+    copied.extra_options["FastFinetune"]["NumIterations"] = 5
+    copied.nodes_to_exclude.append("fc")
+    expect_equal(config.to_settings()["extra_options"], {}, "settings of the original")
+    expect_equal(QuantizationConfig(per_channel=True).nodes_to_exclude, [], "a default without a preset")
+    for name in ("exclude_nodes", "Percentile"):
+        expect(not hasattr(config, name), f"{name} is an attribute")
+    try:
+        expect(get_default_config("XINT9").per_channel, "")
+    except quarkq.UsageError as error:
+        expect("XINT9" in str(error), str(error))
+    with temp_folder() as folder:
+        output = os.path.join(folder, "q.onnx")
+        ModelQuantizer(Config(global_quant_config=copied)).quantize_model(DIGITS_MODEL, output, Reader())
+        wanted = by_program(os.path.join(folder, "wanted.onnx"), {"preset": "XINT8_ADAROUND", "quant_config": {"nodes_to_exclude": ["fc"]},
+                                                                   "extra_options": {"FastFinetune": {"NumIterations": 5}}})
+        with open(output, "rb") as file:
+            expect(file.read() == wanted, "other bytes than with the same settings file")
 
 
 @test()

@@ -5,9 +5,14 @@ Configuration objects hold what was set and become a settings file; what they me
 """
 from __future__ import annotations
 
+import copy
 import enum
+import functools
+import json
 import os
 import re
+import subprocess
+import tempfile
 from typing import Any, Dict, Iterator, List, Optional, Union
 
 import quarkq
@@ -283,23 +288,92 @@ class QuarotConfig(AlgoConfig): ...
 _ALGORITHMS = {"CLE": "cle", "GPTQ": "gptq", "AdaRound": "adaround", "AdaQuant": "adaquant"}
 
 
+@functools.lru_cache(maxsize=None)
+def _shown(preset: Optional[str]) -> Any:
+    """Returns what `quarkq config show` prints for a preset, or for a configuration in which nothing is set."""
+    with tempfile.TemporaryDirectory(prefix="quarkq-") as folder:
+        source = preset
+        if source is None:
+            source = os.path.join(folder, "empty.json")
+            with open(source, "w", encoding="utf-8") as file:
+                file.write('{"quant_config": {}}')
+        result = subprocess.run([quarkq.program(), "config", "show", source, "--json"], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise quarkq.UsageError(result.stderr.strip().rpartition("quarkq: error: ")[2])
+    return json.loads(result.stdout)
+
+
+class _Options(Dict[str, Any]):
+    """Options over those of a preset. Options of the preset can be read, and maps among them changed in place; a copy of what was read
+    is kept here. len() and loops see only what was set or read."""
+
+    def __init__(self, preset: Optional[str], given: Dict[str, Any]) -> None:
+        super().__init__(given)
+        self._preset = preset
+        self._read: Dict[str, Any] = {}
+
+    def _of_preset(self) -> Dict[str, Any]:
+        if self._preset is None:
+            return {}
+        shown = _shown(self._preset)
+        return {key: shown["resolved"][key]["value"] for key in shown["asked"].get("extra_options", {})}
+
+    def __missing__(self, key: str) -> Any:
+        self._read[key] = self._of_preset()[key]
+        super().__setitem__(key, copy.deepcopy(self._read[key]))
+        return self[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._read.pop(key, None)
+        super().__setitem__(key, value)
+
+    def __deepcopy__(self, memo: Dict[int, Any]) -> _Options:
+        copied = _Options(self._preset, {key: copy.deepcopy(value, memo) for key, value in self.items()})
+        copied._read.update(self._read)
+        return copied
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self._of_preset()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else default
+
+    def to_settings(self) -> Dict[str, Any]:
+        return {key: _plain(value) for key, value in self.items() if not (key in self._read and self._read[key] == value)}
+
+
 class QuantizationConfig:
-    """The flat form: any field of the reference is an attribute. Those of a preset that were not set stay the preset's."""
+    """The flat form: any field of the reference is an attribute. Fields that were not set have the values of the preset."""
 
     def __init__(self, *, preset: Optional[str] = None, extra_options: Optional[Dict[str, Any]] = None, **fields: Any) -> None:
         self.__dict__.update(fields)
         self._preset = preset
-        self.extra_options: Dict[str, Any] = dict(extra_options or {})
+        self._read: Dict[str, Any] = {}
+        self.extra_options: Dict[str, Any] = _Options(preset, extra_options or {})
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{name} was not set here; quarkq config show {self.__dict__.get('_preset') or 'FILE'} lists what holds")
+        """Called for fields that were not set. A copy of the value is kept, so that a list may be changed in place."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        fields = _shown(self._preset)["resolved"]
+        if name not in fields or "." in name or not name.islower():
+            raise AttributeError(f"{name} is not a field; quarkq list options names them")
+        value = fields[name]["value"]
+        kind, _, member = value.partition(".") if isinstance(value, str) else ("", "", "")
+        self._read[name] = globals()[kind][member] if member and kind in globals() else copy.deepcopy(value)
+        self.__dict__[name] = copy.deepcopy(self._read[name])
+        return self.__dict__[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = value
+        if name != "_read" and "_read" in self.__dict__:
+            self._read.pop(name, None)
 
     def to_settings(self) -> Dict[str, Any]:
-        fields = {key: _plain(value) for key, value in vars(self).items() if key not in ("_preset", "extra_options")}
-        settings: Dict[str, Any] = {"quant_config": fields, "extra_options": _plain(self.extra_options)}
+        fields = {key: _plain(value) for key, value in vars(self).items()
+                  if key != "extra_options" and not key.startswith("_") and not (key in self._read and self._read[key] == value)}
+        options = self.extra_options.to_settings() if isinstance(self.extra_options, _Options) else _plain(self.extra_options)
+        settings: Dict[str, Any] = {"quant_config": fields, "extra_options": options}
         if self._preset is not None:
             settings["preset"] = self._preset
         return settings
