@@ -22,58 +22,11 @@
 #include "exec/environment.h"
 #include "ir/node.h"
 #include "ir/tensor.h"
-#include "numeric/quant_params.h"
+#include "pass/rounding_cache.h"
 #include "plan/quant_plan.h"
 #include "plan/selection.h"
 
 namespace quarkq::pass {
-
-// Weights from compensated rounding, kept while several plans of one calibrated model are tried: most of these plans
-// differ only in other layers.
-
-/// Parameters that determine the codes of a layer's weights, in addition to weights and samples.
-struct RoundingGrid {
-  std::vector<numeric::QuantParams> params;
-  numeric::IntegerRange limits;
-  float low = 0, high = 0;  ///< Range of the layer's input values that the plan can represent.
-
-  bool operator==(const RoundingGrid&) const = default;
-};
-
-struct RoundedWeights {
-  RoundingGrid grid;
-  ir::Tensor codes;                 ///< int32, [groups][outputs][depth] as one axis.
-  std::vector<double> input_means;  ///< Means of the float layer's input rows, [samples][groups][depth].
-  int64_t rows = 0;                 ///< Number of rows used.
-};
-
-/// Keyed by the weight and the float tensor that the layer reads.
-class RoundingCache {
- public:
-  using Key = std::pair<ir::ValueId, ir::ValueId>;
-
-  /// Returns null if there is no entry for this grid.
-  const RoundedWeights* find(const Key& key, const RoundingGrid& grid) const {
-    const auto found = kept_.find(key);
-    return found == kept_.end() || !(found->second.grid == grid) ? nullptr : &found->second;
-  }
-
-  /// Replaces the entry of the layer. Stores at most kMostCodes codes in total; further layers are rounded each time.
-  void keep(const Key& key, RoundedWeights rounded) {
-    auto& place = kept_[key];
-    count_ += rounded.codes.size() - place.codes.size();
-    place = std::move(rounded);
-    if (count_ <= kMostCodes) return;
-    count_ -= place.codes.size();
-    kept_.erase(key);
-  }
-
- private:
-  static constexpr int64_t kMostCodes = int64_t{1} << 25;  // Upper bound on codes: 128 MB.
-
-  std::map<Key, RoundedWeights> kept_;
-  int64_t count_ = 0;  ///< Number of stored codes.
-};
 
 /// Results of fine-tuning one layer, for the report.
 struct FinetunedLayer {
@@ -154,7 +107,7 @@ struct Tuning {
   std::shared_ptr<const ir::Model> tail = {};  ///< The float model after the outputs; may be null.
   std::vector<FinetunedLayer> layers = {};     ///< Results of fine-tuning.
   std::optional<FinetunedOutputs> outputs = {};
-  /// Weights rounded for other plans of the same calibrated model and samples; null: not cached.
+  /// What compensated rounding found for other plans of the same calibrated model and samples; null: not kept.
   std::shared_ptr<RoundingCache> rounded = {};
 };
 

@@ -81,11 +81,20 @@ RuleNames refusals_of(const RunState& planned) {
   return refusals_of(written.model, written.settings);
 }
 
+/// The way for weights with the least noise; absent if none was tried.
+std::optional<WeightRemedy> best_of(const WeightTrials& tried) {
+  const auto best =
+      std::ranges::max_element(tried, std::ranges::less{}, [](const auto& one) { return one.second->outputs.sqnr_db; });
+  return best == tried.end() ? std::nullopt : std::optional(best->first);
+}
+
 /// Other rounding first, then another float model by the remedies that `is_allowed` names, then other formats. Another
 /// float model must not be refused by the target for other reasons than `refused`, the reasons for the plain result.
 Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const RuleNames& refused,
                                            bool (*is_allowed)(const FloatRemedy& remedy)) {
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
+  WeightTrials tried;  // on the float model as it is now
+  inputs.tried = &tried;
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
   if (!run.is_poor) return rounded;
   const bool was_enough =
@@ -93,7 +102,7 @@ Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const 
   const FloatRun again{run.loaded, run.source, inputs.expected, run.report.phases};
   Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
   // What a remedy gives may show with compensated weights only.
-  WeightTrials tried;  // on the float model as it is now
+  const std::optional<WeightRemedy> proven = rounded ? rounded->remedies.weights : best_of(tried);
   const auto keeps = [&](const Trial& trial) {
     WeightTrials trials;
     const RescueInputs with{.state = trial.state,
@@ -105,7 +114,8 @@ Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const 
                             .applied = inputs.applied,
                             .next_trial = inputs.next_trial,
                             .is_placed_alike = {},
-                            .tried = &trials};
+                            .tried = &trials,
+                            .proven = proven ? &*proven : nullptr};
     const Result<std::optional<Rescued>> found = find_rounding(with);
     const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : trial.outputs;
     const bool is_best = is_better(reached, best);
@@ -123,7 +133,6 @@ Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const 
     now = trial->outputs;
   }
   if (!inputs.applied.empty()) {
-    inputs.tried = &tried;
     QQ_TRY(rounded, find_rounding(inputs));
   }
   inputs.is_placed_alike = [&](const RunState& planned) {

@@ -147,9 +147,7 @@ class Search {
       if (worst == parts_.end() || worst->size() == 1 || divisible_noise() < limits_.small_noise) break;
       const NoisyPart part = *worst;
       parts_.erase(worst);
-      const size_t middle = part.first + part.size() / 2;
-      QQ_RETURN_IF_ERROR(measure(part.first, middle));
-      QQ_RETURN_IF_ERROR(measure(middle, part.last));
+      QQ_RETURN_IF_ERROR(divide(part));
     }
     return Status();
   }
@@ -177,6 +175,17 @@ class Search {
     double sum = 0;
     for (const NoisyPart& part : parts_) sum += part.size() > 1 ? part.noise : 0;
     return sum;
+  }
+
+  /// The second half has what the first one leaves of the noise, unless errors of the two clearly cancel out.
+  Status divide(const NoisyPart& part) {
+    const size_t middle = part.first + part.size() / 2;
+    QQ_RETURN_IF_ERROR(measure(part.first, middle));
+    const double rest = part.noise - parts_.back().noise;
+    constexpr double kCancelled = -0.125;  // relative to the whole part
+    if (!(rest >= kCancelled * part.noise)) return measure(middle, part.last);
+    parts_.push_back({middle, part.last, std::max(rest, 0.0)});
+    return Status();
   }
 
   Status measure(size_t first, size_t last) {

@@ -82,7 +82,7 @@ using WeightTrials = std::map<WeightRemedy, std::shared_ptr<const Trial>>;
 using PartNoise = std::function<Result<double>(const std::vector<ir::NodeId>& nodes)>;
 
 struct SearchLimits {
-  size_t trials = 64;          ///< Upper bound on calls of the noise function.
+  size_t trials = 40;          ///< Upper bound on calls of the noise function.
   size_t first_parts = 16;     ///< Number of equal parts, in node order, with which the search starts.
   double small_noise = 0.002;  ///< Parts with less noise are not divided further.
 };
@@ -94,7 +94,8 @@ struct NoisyNode {
 
 /// Returns the noisiest nodes first. Measures parts of the graph and divides the noisiest part until single nodes are
 /// left or a limit is reached. Nodes of undivided parts follow in the order of their parts' noise. Assumes that noise
-/// of parts is additive, which is valid while outputs still resemble the float outputs.
+/// of parts is additive, which is valid while outputs still resemble the float outputs: of the two halves of a part
+/// only one is measured.
 Result<std::vector<NoisyNode>> rank_by_noise(const std::vector<ir::NodeId>& nodes, const PartNoise& noise,
                                              const SearchLimits& limits);
 

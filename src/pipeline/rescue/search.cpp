@@ -93,12 +93,7 @@ class Rescuer {
   Result<std::optional<Rescued>> find_rounding() {
     after_ = in_.before;
     if (in_.state.settings.tool.rounding) return std::optional<Rescued>();  // as the settings say
-    QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated"}, kOtherRounding));
-    if (may_search_scales())
-      QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated", .searched_scales = true}, kOtherRounding));
-    if (best_.empty() || !is_enough(after_, in_.state.settings))
-      QQ_RETURN_IF_ERROR(try_weights({"compensated_weights", best_.weights.searched_scales},
-                                     best_.empty() ? kOtherRounding : kWorthwhile));
+    QQ_RETURN_IF_ERROR(in_.proven != nullptr ? try_weights(*in_.proven, kOtherRounding) : try_all_weights());
     if (best_.empty()) return std::optional<Rescued>();
     return rescued();
   }
@@ -108,6 +103,7 @@ class Rescuer {
     QQ_TRY(const std::optional<Rescued> start, start_of_formats(rounded));
     const Agreement reached = start ? start->report.after : in_.before;
     const WeightRemedy weights = rounded ? rounded->remedies.weights : unproven_weights();
+    is_proven_ = rounded.has_value();
     const bool was_enough = is_enough(reached, in_.state.settings);
     if (was_enough && reached.task == Grade::kGood) {
       QQ_RETURN_IF_ERROR(spare_first_enough(cheap_ways(reached), {}));
@@ -178,11 +174,13 @@ class Rescuer {
     return {{.in_float = false, .mac_share = few_wide_macs(), .weights = {}}};
   }
 
-  /// Nodes with a limit on their multiply-accumulates: with weights as the settings specify and, if `weights` is
-  /// another way, with that.
-  static std::vector<Spared> both_ways(bool in_float, double mac_share, const WeightRemedy& weights) {
-    std::vector<Spared> ways = {{in_float, mac_share, {}}};
-    if (!weights.empty()) ways.push_back({in_float, mac_share, weights});
+  /// Nodes with a limit on their multiply-accumulates: with weights as the settings specify, unless `weights` proved
+  /// better, and with `weights`. While nodes are looked for, biases stay: correcting them takes most of the time, and
+  /// add_weights() does it for the nodes that were found.
+  std::vector<Spared> both_ways(bool in_float, double mac_share, const WeightRemedy& weights) const {
+    std::vector<Spared> ways;
+    if (weights.empty() || !is_proven_) ways.push_back({in_float, mac_share, {}});
+    if (!weights.empty()) ways.push_back({in_float, mac_share, {"compensated_weights", weights.searched_scales}});
     return ways;
   }
 
@@ -222,6 +220,15 @@ class Rescuer {
     return plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat && !settings.ranges.weight_calibrate_method;
   }
 
+  Status try_all_weights() {
+    QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated"}, kOtherRounding));
+    if (may_search_scales())
+      QQ_RETURN_IF_ERROR(try_weights({.rounding = "compensated", .searched_scales = true}, kOtherRounding));
+    if (!best_.empty() && is_enough(after_, in_.state.settings)) return Status();
+    return try_weights({"compensated_weights", best_.weights.searched_scales},
+                       best_.empty() ? kOtherRounding : kWorthwhile);
+  }
+
   /// Accepts the remedy if it leaves at most this part of the noise.
   Status try_weights(const WeightRemedy& weights, double part) {
     const Remedies remedies{.weights = weights, .in_16_bits = {}, .left_float = {}};
@@ -240,13 +247,25 @@ class Rescuer {
     return Status();
   }
 
+  RunState state_with(const Remedies& remedies) const {
+    RunState state = trial_before_mark(in_.state);
+    if (measured_) state.measured = *measured_;
+    apply(remedies, state);
+    return state;
+  }
+
+  /// Later plans need not measure the ranges again that this one added. What is found in tensors is a finding of plans
+  /// that quantize them only.
+  void remember(const pass::Measured& measured) {
+    if (measured.findings.size() == in_.state.measured.findings.size()) measured_ = measured;
+  }
+
   Result<Agreement> outputs_with(const Remedies& remedies) {
     if (in_.next_trial && !in_.next_trial()) return Status(Code::kInterrupted, "interrupted");
     if (last_.trial != nullptr && remedies == last_.remedies) return last_.trial->outputs;
-    RunState state = trial_before_mark(in_.state);
-    apply(remedies, state);
-    Result<Trial> found = run_trial(std::move(state), Phase::kMark, in_.expected);
+    Result<Trial> found = run_trial(state_with(remedies), Phase::kMark, in_.expected);
     if (!found.ok() && found.status().code() == Code::kInterrupted) return found.status();
+    if (found.ok()) remember(found.value().state.measured);
     // A remedy that this model cannot take is worse than any other.
     const Agreement worst{-1, -std::numeric_limits<double>::infinity()};
     last_ = {remedies, std::make_shared<const Trial>(found.ok() ? std::move(found).value() : Trial{{}, worst})};
@@ -295,8 +314,7 @@ class Rescuer {
   Result<std::vector<NoisyNode>> ranked_nodes() {
     Remedies remedies = base_;
     remedies.weights = {};
-    RunState planned = trial_before_mark(in_.state);
-    apply(remedies, planned);
+    RunState planned = state_with(remedies);
     std::vector<PassTime> times;
     QQ_RETURN_IF_ERROR(run_passes(planned, {.from = Phase::kMark, .until = Phase::kRestructure}, times, {}));
     const PartPlans parts(planned, in_.few);
@@ -461,6 +479,8 @@ class Rescuer {
   std::vector<NoisyNode> all_ranked_, ranked_;  ///< `ranked_`: without nodes that the target does not take wide.
   Remedies base_;                               ///< what counts for all tensors
   Remedies best_;                               ///< with single nodes; what `after_` was measured with
+  bool is_proven_ = false;                      ///< other weights alone brought the outputs closer
+  std::optional<pass::Measured> measured_;      ///< with the ranges that trials added
   Tried last_;
   std::shared_ptr<const Trial> best_trial_;
 };

@@ -38,10 +38,10 @@ struct RoundedLayer {
   Layer layer;
   InputRows rows;
   Grid grid;
-  std::vector<Gram> grams = {};          ///< One per group.
-  int64_t row_count = 0;                 ///< in each Gram matrix
-  std::vector<double> exact_means = {};  ///< Mean of the float layer's input rows, [samples][groups][depth].
-  ir::Tensor codes = {};                 ///< int32, [groups][outputs][depth] as one axis
+  std::vector<Gram> grams = {};         ///< One per group, while samples are run.
+  pass::RoundingInputs found = {};      ///< of the samples that were run
+  pass::RoundingInputsPtr inputs = {};  ///< what `found` becomes, or what an earlier plan found
+  ir::Tensor codes = {};                ///< int32, [groups][outputs][depth] as one axis
 
   int64_t gram_bytes() const {
     return rows.groups() * rows.depth() * rows.depth() * static_cast<int64_t>(sizeof(float));
@@ -70,8 +70,9 @@ void set_mean(const std::vector<float>& rows, const RoundedLayer& r, size_t samp
     double* sums = means.data() + (static_cast<int64_t>(sample) * groups + g) * depth;
     for (int64_t i = 0; i < count; ++i) {
       const float* row = rows.data() + (g * count + i) * depth;
-      for (int64_t k = 0; k < depth; ++k) sums[k] += static_cast<double>(row[k]) / static_cast<double>(count);
+      for (int64_t k = 0; k < depth; ++k) sums[k] += static_cast<double>(row[k]);
     }
+    for (int64_t k = 0; k < depth; ++k) sums[k] /= static_cast<double>(std::max<int64_t>(1, count));
   }
 }
 
@@ -118,7 +119,8 @@ class Compensation {
 
   Result<Changed> run() {
     QQ_RETURN_IF_ERROR(find_layers());
-    QQ_RETURN_IF_ERROR(round_all(layers_without_codes()));
+    QQ_RETURN_IF_ERROR(round_all(layers_without_inputs()));
+    solve_all(layers_without_codes());
     if (layers_.empty()) return Changed::kNo;
     for (const RoundedLayer& r : layers_) set_weights(r);
     if (context_.settings.tool.rounding == "compensated") QQ_RETURN_IF_ERROR(correct_biases());
@@ -145,28 +147,34 @@ class Compensation {
     return Status();
   }
 
-  /// The others have what an earlier plan found for the same grid.
+  /// The others have what an earlier plan found.
+  std::vector<RoundedLayer*> layers_without_inputs() {
+    std::vector<RoundedLayer*> open;
+    for (RoundedLayer& r : layers_) {
+      if (cache() != nullptr) r.inputs = cache()->inputs(key_of(r));
+      if (r.inputs == nullptr) open.push_back(&r);
+    }
+    return open;
+  }
+
+  /// The others have been rounded on the same grid.
   std::vector<RoundedLayer*> layers_without_codes() {
     std::vector<RoundedLayer*> open;
     for (RoundedLayer& r : layers_) {
-      const pass::RoundedWeights* known = cache() == nullptr ? nullptr : cache()->find(key_of(r), grid_key(r));
-      if (known == nullptr) {
-        open.push_back(&r);
-        continue;
-      }
-      r.codes = known->codes;
-      r.exact_means = known->input_means;
-      r.row_count = known->rows;
+      if (r.codes.size() > 0) continue;
+      const ir::Tensor* known = cache() == nullptr ? nullptr : cache()->codes(key_of(r), grid_key(r));
+      if (known != nullptr) r.codes = *known;
+      if (known == nullptr) open.push_back(&r);
     }
     return open;
   }
 
   pass::RoundingCache* cache() const { return context_.tuning == nullptr ? nullptr : context_.tuning->rounded.get(); }
-  static pass::RoundingCache::Key key_of(const RoundedLayer& r) { return {r.layer.exact.weight, r.layer.exact.start}; }
-  pass::RoundingGrid grid_key(const RoundedLayer& r) const {
+  pass::RoundingCache::Key key_of(const RoundedLayer& r) const {
     const ValueRange range = range_of(r.layer.start);
-    return {r.grid.params, r.grid.limits, range.low, range.high};
+    return {r.layer.exact.weight, r.layer.exact.start, range.low, range.high};
   }
+  static pass::RoundingGrid grid_key(const RoundedLayer& r) { return {r.grid.params, r.grid.limits}; }
 
   std::vector<float> weights_of(const RoundedLayer& r) const {
     const std::vector<float> stored =
@@ -230,12 +238,27 @@ class Compensation {
     };
     QQ_RETURN_IF_ERROR(
         calib::run_all(original_, context_.environment, std::move(options), {samples_, "compensated rounding"}, add));
+    parallel_for(static_cast<int64_t>(layers.size()), {.share = Share::kAsFree}, [&](int64_t k) {
+      RoundedLayer& r = *layers[static_cast<size_t>(k)];
+      for (Gram& gram : std::exchange(r.grams, {})) r.found.factors.push_back(factor_of(gram));
+      r.inputs = std::make_shared<const pass::RoundingInputs>(std::move(r.found));
+    });
+    for (const RoundedLayer* r : layers)
+      if (cache() != nullptr) cache()->keep(key_of(*r), r->inputs);
+    solve_all(layers);
+    return Status();
+  }
+
+  void solve_all(std::span<RoundedLayer* const> layers) {
     parallel_for(static_cast<int64_t>(layers.size()), {.share = Share::kAsFree},
                  [&](int64_t k) { solve(*layers[static_cast<size_t>(k)]); });
-    if (cache() == nullptr) return Status();
-    for (const RoundedLayer* r : layers)
-      cache()->keep(key_of(*r), {grid_key(*r), r->codes, r->exact_means, r->row_count});
-    return Status();
+    for (RoundedLayer* r : layers) {
+      if (cache() != nullptr) cache()->keep(key_of(*r), grid_key(*r), r->codes);
+      // Factors that are not kept take as much memory as the Gram matrices of the next layers.
+      if (cache() == nullptr || cache()->inputs(key_of(*r)) == nullptr)
+        r->inputs =
+            std::make_shared<const pass::RoundingInputs>(pass::RoundingInputs{{}, r->inputs->means, r->inputs->rows});
+    }
   }
 
   Status add_inputs(size_t sample, const ir::Tensor& input, RoundedLayer& r) const {
@@ -243,8 +266,8 @@ class Compensation {
     const size_t part = rows.size() / static_cast<size_t>(r.rows.groups());
     for (size_t g = 0; g < r.grams.size(); ++g)
       r.grams[g].add(std::span(rows).subspan(g * part, part), static_cast<int64_t>(part) / r.rows.depth());
-    r.row_count += static_cast<int64_t>(part) / r.rows.depth();
-    set_mean(rows, r, sample, samples_.size(), r.exact_means);
+    r.found.rows += static_cast<int64_t>(part) / r.rows.depth();
+    set_mean(rows, r, sample, samples_.size(), r.found.means);
     return Status();
   }
 
@@ -264,7 +287,7 @@ class Compensation {
     const auto depth = static_cast<size_t>(r.rows.depth()), outputs = static_cast<size_t>(r.rows.outputs());
     const std::vector<float> weights = weights_of(r);
     std::vector<int32_t> codes;
-    for (size_t g = 0; g < r.grams.size(); ++g) {
+    for (size_t g = 0; g < r.inputs->factors.size(); ++g) {
       RoundingProblem problem;
       problem.weights = std::span(weights).subspan(g * outputs * depth, outputs * depth);
       problem.limits = r.grid.limits;
@@ -272,11 +295,10 @@ class Compensation {
         const int64_t first = stored_index(r, static_cast<int64_t>((g * outputs + o) * depth));
         problem.params.push_back(r.grid.of(static_cast<size_t>(first)));
       }
-      const std::vector<int32_t> found = round_to_nearest_plane(problem, r.grams[g]);
+      const std::vector<int32_t> found = round_to_nearest_plane(problem, r.inputs->factors[g]);
       codes.insert(codes.end(), found.begin(), found.end());
     }
     r.codes = context_.graph().settled(ir::Tensor::from<int32_t>({static_cast<int64_t>(codes.size())}, codes));
-    r.grams.clear();
   }
 
   void set_weights(const RoundedLayer& r) {
@@ -315,7 +337,7 @@ class Compensation {
       const ir::ValueId bias = r.layer.exact.bias;
       const ir::Tensor* exact = bias.valid() ? ir::stored_floats(original_.graph, bias) : nullptr;
       const bool is_fixed = exact == nullptr || !grid_of(r.layer.bias, *exact);
-      if (r.layer.beta != 1 || r.row_count < kFewestRows || is_fixed) continue;
+      if (r.layer.beta != 1 || r.inputs->rows < kFewestRows || is_fixed) continue;
       biased.push_back(&r);
       starts.push_back({quantized.graph.node(r.layer.node).input(0)});
     }
@@ -342,12 +364,12 @@ class Compensation {
   }
 
   /// Corrects the bias by the lasting error of the quantized layer's mean result. `means` are the means of its input
-  /// rows, like RoundedLayer::exact_means. Returns the stored bias, or null if it is unchanged.
+  /// rows, like RoundingInputs::means. Returns the stored bias, or null if it is unchanged.
   const ir::Tensor* correct_bias_of(const RoundedLayer& r, const std::vector<double>& means) {
     const ir::Tensor* exact = ir::stored_floats(original_.graph, r.layer.exact.bias);
     const Grid grid = *grid_of(r.layer.bias, *exact);
     const int64_t depth = r.rows.depth(), outputs = r.rows.outputs(), count = r.rows.groups() * outputs;
-    if (exact->size() != count || means.size() != r.exact_means.size()) return nullptr;
+    if (exact->size() != count || means.size() != r.inputs->means.size()) return nullptr;
     std::vector<float> bias = ir::float_values(*exact).value();
     const std::vector<float> weights = weights_of(r);
     const std::span<const int32_t> codes = r.codes.data<int32_t>();
@@ -361,7 +383,7 @@ class Compensation {
         for (int64_t k = 0; k < depth; ++k) {
           const auto at = static_cast<size_t>(o * depth + k), input = static_cast<size_t>(first + k);
           lacks[sample] +=
-              static_cast<double>(weights[at]) * r.exact_means[input] -
+              static_cast<double>(weights[at]) * r.inputs->means[input] -
               static_cast<double>(codes[at] - own.zero_point) * static_cast<double>(own.scale) * means[input];
         }
       }

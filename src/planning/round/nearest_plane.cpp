@@ -59,26 +59,29 @@ Result<InputRows> InputRows::make(const finetune::Layer& layer, const ir::Node& 
 }
 
 Result<std::vector<float>> InputRows::read(const ir::Tensor& input, int64_t most, ValueRange range) const {
-  QQ_TRY(std::vector<float> values, ir::float_values(input));
-  for (float& value : values) value = value < range.low ? range.low : value > range.high ? range.high : value;
+  std::vector<float> converted;
+  if (input.type() != ElementType::kFloat) {
+    QQ_TRY(converted, ir::float_values(input));
+  }
+  const Values values{input.type() == ElementType::kFloat ? input.data<float>() : converted, range};
   if (!is_product_) return read_images(values, input.dims(), most);
   if (input.rank() < 1 || input.dims().back() != depth_) return unsupported("its input does not fit its weights");
   return read_product(values, most);
 }
 
-Result<std::vector<float>> InputRows::read_product(const std::vector<float>& values, int64_t most) const {
-  const int64_t all = static_cast<int64_t>(values.size()) / std::max<int64_t>(1, depth_), count = std::min(all, most);
+std::vector<float> InputRows::read_product(const Values& values, int64_t most) const {
+  const auto size = static_cast<int64_t>(values.data.size());
+  const int64_t all = size / std::max<int64_t>(1, depth_), count = std::min(all, most);
   std::vector<float> rows;
   rows.reserve(static_cast<size_t>(count * depth_));
   for (int64_t i = 0; i < count; ++i) {
-    const auto row = values.begin() + static_cast<std::ptrdiff_t>(spread(i, count, all) * depth_);
-    rows.insert(rows.end(), row, row + static_cast<std::ptrdiff_t>(depth_));
+    const int64_t first = spread(i, count, all) * depth_;
+    for (int64_t k = 0; k < depth_; ++k) rows.push_back(values.at(first + k));
   }
   return rows;
 }
 
-Result<std::vector<float>> InputRows::read_images(const std::vector<float>& values, const ir::Shape& dims,
-                                                  int64_t most) const {
+Result<std::vector<float>> InputRows::read_images(const Values& values, const ir::Shape& dims, int64_t most) const {
   const size_t axes = kernel_.size();
   const int64_t taps = product_of(kernel_), channels = taps == 0 ? 0 : depth_ / taps;
   if (dims.size() != axes + 2 || dims[1] != channels * groups_)
@@ -92,10 +95,9 @@ Result<std::vector<float>> InputRows::read_images(const std::vector<float>& valu
   }
   const int64_t places = product_of(result), all = dims[0] * places, count = std::min(all, most);
   const int64_t plane = product_of(image);
-  std::vector<float> rows(static_cast<size_t>(groups_ * count * depth_));
-  std::vector<int64_t> offsets(static_cast<size_t>(taps));  // offsets of the taps in a plane; -1: padding
+  std::vector<int64_t> offsets(static_cast<size_t>(count * taps));  // of the first channel, by row and tap; -1: padding
   for (int64_t r = 0; r < count; ++r) {
-    const int64_t number = spread(r, count, all);
+    const int64_t number = spread(r, count, all), sample = number / places * dims[1] * plane;
     coordinates_of(number % places, result, place);
     for (int64_t t = 0; t < taps; ++t) {
       coordinates_of(t, kernel_, tap);
@@ -104,14 +106,16 @@ Result<std::vector<float>> InputRows::read_images(const std::vector<float>& valu
         const int64_t at = place[i] * strides_[i] - pads_[i] + tap[i] * dilations_[i];
         offset = at < 0 || at >= image[i] ? -1 : offset * image[i] + at;
       }
-      offsets[static_cast<size_t>(t)] = offset;
+      offsets[static_cast<size_t>(r * taps + t)] = offset < 0 ? -1 : sample + offset;
     }
-    const float* sample = values.data() + number / places * dims[1] * plane;
-    for (int64_t c = 0; c < dims[1]; ++c) {
-      float* row = rows.data() + ((c / channels) * count + r) * depth_ + c % channels * taps;
+  }
+  std::vector<float> rows(static_cast<size_t>(groups_ * count * depth_));
+  for (int64_t c = 0; c < dims[1]; ++c) {  // the outer loop, because a channel is what is contiguous
+    float* first = rows.data() + c / channels * count * depth_ + c % channels * taps;
+    for (int64_t r = 0; r < count; ++r) {
       for (int64_t t = 0; t < taps; ++t) {
-        const int64_t offset = offsets[static_cast<size_t>(t)];
-        row[t] = offset < 0 ? 0.0f : sample[c * plane + offset];
+        const int64_t offset = offsets[static_cast<size_t>(r * taps + t)];
+        first[r * depth_ + t] = offset < 0 ? 0.0f : values.at(offset + c * plane);
       }
     }
   }
@@ -254,12 +258,17 @@ void Gram::add(std::span<const float> inputs, int64_t rows) {
   }
 }
 
-std::vector<int32_t> round_to_nearest_plane(const RoundingProblem& problem, const Gram& gram) {
-  const std::vector<int64_t> order = rounding_order(gram);
-  std::vector<float> factor = sorted_gram(gram, order);
-  if (factorize(factor, gram.depth())) return Rounder(problem, factor, order).run();
-  const auto outputs = static_cast<int64_t>(problem.params.size());
-  return numeric::encode(problem.weights, {1, outputs, gram.depth()}, problem.params, problem.limits);
+pass::RoundingFactor factor_of(const Gram& gram) {
+  pass::RoundingFactor factor{rounding_order(gram), {}};
+  factor.upper = sorted_gram(gram, factor.order);
+  if (!factorize(factor.upper, gram.depth())) factor.upper = {};
+  return factor;
+}
+
+std::vector<int32_t> round_to_nearest_plane(const RoundingProblem& problem, const pass::RoundingFactor& factor) {
+  if (!factor.upper.empty()) return Rounder(problem, factor.upper, factor.order).run();
+  const auto outputs = static_cast<int64_t>(problem.params.size()), depth = static_cast<int64_t>(factor.order.size());
+  return numeric::encode(problem.weights, {1, outputs, depth}, problem.params, problem.limits);
 }
 
 }  // namespace quarkq::planning

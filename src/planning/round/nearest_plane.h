@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "numeric/quant_params.h"
+#include "pass/rounding_cache.h"
 #include "planning/tune/layers.h"
 
 namespace quarkq::planning {
@@ -40,8 +41,17 @@ class InputRows {
   Result<std::vector<float>> read(const ir::Tensor& input, int64_t most, ValueRange range) const;
 
  private:
-  Result<std::vector<float>> read_product(const std::vector<float>& values, int64_t most) const;
-  Result<std::vector<float>> read_images(const std::vector<float>& values, const ir::Shape& dims, int64_t most) const;
+  struct Values {
+    std::span<const float> data;
+    ValueRange range;
+
+    float at(int64_t place) const {  // keeps what is not a number
+      const float value = data[static_cast<size_t>(place)];
+      return value < range.low ? range.low : value > range.high ? range.high : value;
+    }
+  };
+  std::vector<float> read_product(const Values& values, int64_t most) const;
+  Result<std::vector<float>> read_images(const Values& values, const ir::Shape& dims, int64_t most) const;
 
   bool is_product_ = false;
   int64_t groups_ = 1, depth_ = 0, outputs_ = 0;
@@ -72,8 +82,10 @@ struct RoundingProblem {
   numeric::IntegerRange limits;
 };
 
-/// Returns codes [outputs, depth]. Rounds each weight to nearest if the Gram matrix has no Cholesky factor: inputs that
-/// are not finite, or all zero.
-std::vector<int32_t> round_to_nearest_plane(const RoundingProblem& problem, const Gram& gram);
+/// Returns the factor of the damped Gram matrix. `upper` is empty if inputs are not finite, or all zero.
+pass::RoundingFactor factor_of(const Gram& gram);
+
+/// Returns codes [outputs, depth]. Rounds each weight to nearest if there is no factor.
+std::vector<int32_t> round_to_nearest_plane(const RoundingProblem& problem, const pass::RoundingFactor& factor);
 
 }  // namespace quarkq::planning

@@ -202,6 +202,21 @@ TEST(CompensateRoundingTest, OtherScalesAreRoundedAgain) {
   }
 }
 
+TEST(CompensateRoundingTest, OtherGridsNeedNoSamplesAgain) {
+  const auto kept = std::make_shared<pass::RoundingCache>();
+  Planned first({"quarkq.rounding=compensated_weights"});
+  first.bench.context.tuning.rounded = kept;
+  EXPECT_TRUE(first.bench.run(compensate_rounding));
+  Planned alone({"quarkq.rounding=compensated_weights", "per_channel=true"});
+  EXPECT_TRUE(alone.bench.run(compensate_rounding));
+  Planned other({"quarkq.rounding=compensated_weights", "per_channel=true"});
+  other.bench.context.tuning.rounded = kept;
+  const NoSamples none;
+  other.bench.context.source.data = &none;
+  EXPECT_TRUE(other.bench.run(compensate_rounding));
+  for (const char* name : {"w0", "w1", "w2", "w3"}) EXPECT_EQ(other.codes(name), alone.codes(name)) << name;
+}
+
 TEST(CompensateRoundingTest, CanBeInterrupted) {
   Planned planned({"quarkq.rounding=compensated"});
   planned.bench.context.progress = [](size_t done, size_t) { return done < 3; };

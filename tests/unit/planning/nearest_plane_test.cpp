@@ -106,7 +106,7 @@ TEST(NearestPlaneTest, InputsThatAreIndependentGiveTheNearestCodes) {
   const RoundingProblem problem{weights, {{0.05f, 0}, {0.1f, 3}, {0.2f, -7}}, kInt8};
   std::vector<float> rows(static_cast<size_t>(kDepth * kDepth), 0.0f);  // one input at a time
   for (int64_t i = 0; i < kDepth; ++i) rows[static_cast<size_t>(i * kDepth + i)] = 1;
-  EXPECT_EQ(round_to_nearest_plane(problem, gram_of(rows, kDepth)), nearest(problem, kDepth));
+  EXPECT_EQ(round_to_nearest_plane(problem, factor_of(gram_of(rows, kDepth))), nearest(problem, kDepth));
 }
 
 TEST(NearestPlaneTest, ErrorsOfCorrelatedInputsAreFarSmaller) {
@@ -116,7 +116,8 @@ TEST(NearestPlaneTest, ErrorsOfCorrelatedInputsAreFarSmaller) {
                                rows = correlated_rows(500, depth, seed);
       const RoundingProblem problem{weights, std::vector<numeric::QuantParams>(6, {0.1f, 0}), kInt8};
       const double plain = error_of(problem, nearest(problem, depth), rows, depth);
-      const double found = error_of(problem, round_to_nearest_plane(problem, gram_of(rows, depth)), rows, depth);
+      const double found =
+          error_of(problem, round_to_nearest_plane(problem, factor_of(gram_of(rows, depth))), rows, depth);
       EXPECT_LT(found, 0.5 * plain) << "depth " << depth << ", seed " << seed;
     }
   }
@@ -129,7 +130,7 @@ TEST(NearestPlaneTest, IsCloseToTheBestOfAllRoundings) {
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     const std::vector<float> weights = random_values(kDepth, seed, -1, 1), rows = correlated_rows(200, kDepth, seed);
     const RoundingProblem problem{weights, {{0.25f, 0}}, kInt8};
-    found += error_of(problem, round_to_nearest_plane(problem, gram_of(rows, kDepth)), rows, kDepth);
+    found += error_of(problem, round_to_nearest_plane(problem, factor_of(gram_of(rows, kDepth))), rows, kDepth);
     double least = std::numeric_limits<double>::infinity();
     for (int choice = 0; choice < 1 << kDepth; ++choice) {
       std::vector<int32_t> codes(kDepth);
@@ -146,7 +147,7 @@ TEST(NearestPlaneTest, CodesStayWithinTheLimits) {
   constexpr int64_t kDepth = 50;
   const std::vector<float> weights = random_values(2 * kDepth, 3, -10, 10), rows = correlated_rows(100, kDepth, 3);
   const RoundingProblem problem{weights, {{0.01f, 0}, {0.5f, 5}}, {-127, 127}};
-  for (const int32_t code : round_to_nearest_plane(problem, gram_of(rows, kDepth))) {
+  for (const int32_t code : round_to_nearest_plane(problem, factor_of(gram_of(rows, kDepth)))) {
     EXPECT_GE(code, -127);
     EXPECT_LE(code, 127);
   }
@@ -157,7 +158,7 @@ TEST(NearestPlaneTest, FewerRowsThanInputsAreEnough) {
   const std::vector<float> weights = random_values(4 * kDepth, 9, -1, 1), rows = correlated_rows(10, kDepth, 9);
   const RoundingProblem problem{weights, std::vector<numeric::QuantParams>(4, {0.1f, 0}), kInt8};
   const double plain = error_of(problem, nearest(problem, kDepth), rows, kDepth);
-  EXPECT_LT(error_of(problem, round_to_nearest_plane(problem, gram_of(rows, kDepth)), rows, kDepth), plain);
+  EXPECT_LT(error_of(problem, round_to_nearest_plane(problem, factor_of(gram_of(rows, kDepth))), rows, kDepth), plain);
 }
 
 TEST(NearestPlaneTest, InputsThatTellNothingGiveTheNearestCodes) {
@@ -165,15 +166,16 @@ TEST(NearestPlaneTest, InputsThatTellNothingGiveTheNearestCodes) {
   const std::vector<float> weights = random_values(2 * kDepth, 4);
   const RoundingProblem problem{weights, {{0.1f, 0}, {0.1f, 1}}, kInt8};
   const std::vector<int32_t> plain = nearest(problem, kDepth);
-  EXPECT_EQ(round_to_nearest_plane(problem, Gram(kDepth)), plain);
+  EXPECT_EQ(round_to_nearest_plane(problem, factor_of(Gram(kDepth))), plain);
   for (const float value : {0.0f, test::kNan, test::kInfinity, 1e30f})
-    EXPECT_EQ(round_to_nearest_plane(problem, gram_of(std::vector<float>(2 * kDepth, value), kDepth)), plain) << value;
+    EXPECT_EQ(round_to_nearest_plane(problem, factor_of(gram_of(std::vector<float>(2 * kDepth, value), kDepth))), plain)
+        << value;
 }
 
 TEST(NearestPlaneTest, WeightsThatAreNoNumbersGetACodeWithinTheLimits) {
   const std::vector<float> weights = {test::kNan, test::kInfinity, 1, -test::kInfinity};
   const RoundingProblem problem{weights, {{0.1f, 0}}, kInt8};
-  for (const int32_t code : round_to_nearest_plane(problem, gram_of(correlated_rows(20, 4, 1), 4))) {
+  for (const int32_t code : round_to_nearest_plane(problem, factor_of(gram_of(correlated_rows(20, 4, 1), 4)))) {
     EXPECT_GE(code, -128);
     EXPECT_LE(code, 127);
   }
