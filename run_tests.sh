@@ -136,7 +136,7 @@ if [ -n "$long" ] && affords 6 threads-tsan threads-tsan; then
   build tsan quarkq_thread_tests
   OMP_NUM_THREADS=1 suite threads-tsan "$python" scripts/run_unit.py build/tsan/tests/quarkq_thread_tests
 fi
-if [ -n "$long" ] && affords 4 bare bare; then suite bare bash tests/install/bare.sh dist/quarkq-*.whl; fi
+if [ -n "$long" ] && affords 4 bare bare; then suite bare bash tests/install/bare.sh dist/quarkq-*linux*.whl; fi
 if [ -n "$long" ] && affords 5 modes modes; then suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes; fi
 # The whole tree takes too long for every run (scripts/tidy.py --all): what the last commit changed.
 if [ -n "$long" ] && affords 12 tidy tidy; then

@@ -46,7 +46,7 @@ mkdir -p build/wheel dist
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1700000000)  # the same bytes for the same commit
 export SOURCE_DATE_EPOCH
 pack wheel $tools/bin/python -m build --wheel --no-isolation --outdir build/wheel/raw -Cbuild-dir=build/release .
-rm -f dist/quarkq-*.whl
+rm -f dist/quarkq-*linux*.whl
 pack repair env PATH="$PWD/$tools/bin:$PATH" $tools/bin/auditwheel repair --strip --wheel-dir dist build/wheel/raw/quarkq-*.whl
 rm -f dist/quarkq_as_quark-*.whl
 $tools/bin/python -B scripts/pack_as_quark.py dist
@@ -54,7 +54,7 @@ if [ -n "$sdist" ]; then
   rm -f dist/quarkq-*.tar.gz
   pack sdist $tools/bin/python -m build --sdist --no-isolation --outdir dist .
 fi
-for file in dist/quarkq-*.whl; do
+for file in dist/quarkq-*linux*.whl; do
   bytes=$(stat -c %s "$file")
   [ "$bytes" -le "$most_bytes" ] || die "$file has $bytes bytes, allowed are $most_bytes"
   say "$file: $((bytes / 1024)) KB"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the program is made of, as CycloneDX: make_sbom.py PROGRAM OUT.json
+"""What the program is made of, as CycloneDX: make_sbom.py PROGRAM|--windows OUT.json
 
 Components: the onnx library (third_party/onnx/build.sh says which), what is in headers only, and the Debian packages of the shared
-libraries that PROGRAM loads. Needs cyclonedx-python-lib (scripts/wheel_tools.txt) and dpkg-query.
+libraries that PROGRAM loads. With --windows: the sources that third_party/windows/build.sh links, and the libraries of Debian's cross
+compiler, instead of shared libraries. Needs cyclonedx-python-lib (scripts/wheel_tools.txt) and dpkg-query.
 """
 import datetime
 import os
@@ -20,7 +21,8 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-HEADER_PACKAGES = ("libeigen3-dev", "nlohmann-json3-dev", "libcli11-dev", "libspdlog-dev", "libfmt-dev", "libstb-dev")
+HEADER_PACKAGES = ("libeigen3-dev", "nlohmann-json3-dev", "libcli11-dev", "libspdlog-dev", "libfmt-dev", "libstb-dev", "libxxhash-dev")
+COMPILER_PACKAGES = ("gcc-mingw-w64-x86-64-posix-runtime", "mingw-w64-x86-64-dev")  # libstdc++, libgomp and the C library are linked statically
 
 
 def read(*parts):
@@ -69,15 +71,27 @@ def debian(name):
     return library(PackageURL("deb", "debian", name, state.stdout))
 
 
+def windows_sources():
+    """Rows of the table of third_party/windows/build.sh: package, suite, file, SHA-256."""
+    rows = re.search(r'^sources="\n(.*?)^"', read("third_party", "windows", "build.sh"), re.M | re.S).group(1).splitlines()
+    for name, suite, file, _ in map(str.split, rows):
+        yield library(PackageURL("deb", "debian", name, re.search(r"_([\w.+]+?)\.orig", file).group(1), {"arch": "source", "distro": suite}))
+
+
+def parts_of(program):
+    if program == "--windows":
+        return [onnx(), *windows_sources(), *map(debian, HEADER_PACKAGES + COMPILER_PACKAGES)]
+    return [onnx(), *map(debian, sorted(loaded_packages(program) | set(HEADER_PACKAGES)))]
+
+
 def main():
     program, output = sys.argv[1:]
     bom = Bom()
     bom.metadata.component = Component(name="quarkq", version=own_version(), type=ComponentType.APPLICATION, bom_ref="quarkq")
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or lines("git", "-C", ROOT, "log", "-1", "--format=%ct")[0])
     bom.metadata.timestamp = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
-    bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, f"quarkq {own_version()} {seconds}")  # the same for the same commit
-    parts = [onnx(), *map(debian, sorted(loaded_packages(program) | set(HEADER_PACKAGES)))]
-    for part in filter(None, parts):
+    bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, f"quarkq {own_version()} {seconds}{program if program == '--windows' else ''}")  # the same for the same commit
+    for part in filter(None, parts_of(program)):
         bom.components.add(part)
         bom.register_dependency(bom.metadata.component, [part])
     text = JsonV1Dot5(bom).output_as_string(indent=1)

@@ -136,9 +136,8 @@ def every_download_is_pinned():
         expect("sha256sum" in text or "--require-hashes" in text, f"{script} does not check what it fetches")
 
 
-@test()
-def the_sbom_names_every_library():
-    """CycloneDX: the onnx library that the build fetches, and the packages of the shared libraries; the same twice."""
+def sbom_of(program):
+    """A software bill of materials, made twice with the same bytes."""
     try:
         subprocess.run(["dpkg-query", "--version"], check=True, capture_output=True)
     except FileNotFoundError:
@@ -147,14 +146,35 @@ def the_sbom_names_every_library():
     with temp_folder() as folder:
         for name in ("1.json", "2.json"):
             out = os.path.join(folder, name)
-            done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "make_sbom.py"), harness.QUARKQ, out], capture_output=True, text=True,
+            done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "make_sbom.py"), program, out], capture_output=True, text=True,
                                   env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}, check=False)
             expect_equal(done.returncode, 0, done.stderr[-500:])
             with open(out, encoding="utf-8") as file:
                 texts.append(file.read())
     expect_equal(texts[0], texts[1], "made twice")
-    found = json.loads(texts[0])
-    names = {component["name"]: component["version"] for component in found["components"]}
+    return json.loads(texts[0])
+
+
+def versions_in(sbom):
+    return {component["name"]: component["version"] for component in sbom["components"]}
+
+
+@test()
+def the_sbom_of_windows_names_the_pinned_sources():
+    names = versions_in(sbom_of("--windows"))
+    expect({"onnx", "zlib", "protobuf", "yaml-cpp", "onednn"} <= set(names), f"found only {sorted(names)}")
+    with open(os.path.join(ROOT, "third_party", "windows", "build.sh"), encoding="utf-8") as file:
+        script = file.read()
+    for name in ("zlib", "protobuf", "onednn"):
+        expect(f"{name}_{names[name]}." in script, f"{name} {names[name]} is not what is built")
+    return f"{len(names)} components"
+
+
+@test()
+def the_sbom_names_every_library():
+    """CycloneDX: the onnx library that the build fetches, and the packages of the shared libraries."""
+    found = sbom_of(harness.QUARKQ)
+    names = versions_in(found)
     with open(os.path.join(ROOT, "third_party", "onnx", "build.sh"), encoding="utf-8") as file:
         expect_equal(names.get("onnx"), re.search("^version=(.+)$", file.read(), re.M).group(1), "onnx")
     linked = subprocess.run(["ldd", harness.QUARKQ], capture_output=True, text=True, check=True).stdout

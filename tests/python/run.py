@@ -31,7 +31,7 @@ def make():
         subprocess.run([*PIP, "-r", REQUIREMENTS], check=True)
         with open(stamp, "w", encoding="utf-8") as file:
             file.write(read(REQUIREMENTS))
-    subprocess.run([*PIP, "--no-deps", "--force-reinstall", *glob.glob(os.path.join(ROOT, "dist", "quarkq-*.whl"))], check=True)
+    subprocess.run([*PIP, "--no-deps", "--force-reinstall", *glob.glob(os.path.join(ROOT, "dist", "quarkq-*linux*.whl"))], check=True)
 
 
 def main():

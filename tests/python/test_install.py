@@ -13,7 +13,7 @@ MOST_SECONDS, MOST_MEGABYTES = 30, 40
 
 
 def wheel():
-    found = glob.glob(os.path.join(ROOT, "dist", "quarkq-*.whl"))
+    found = glob.glob(os.path.join(ROOT, "dist", "quarkq-*linux*.whl"))
     expect_equal(len(found), 1, "wheels in dist")
     return found[0]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Other ways in: workflows, the container file, what the libraries show and load."""
 import glob
+import hashlib
 import os
 import re
 import subprocess
@@ -8,8 +9,9 @@ import sys
 import zipfile
 
 import quarkq
+import yaml
 
-from harness import ROOT, expect, expect_equal, test
+from harness import ROOT, Skip, expect, expect_equal, temp_folder, test
 from test_install import command, wheel
 
 WORKFLOWS = sorted(glob.glob(os.path.join(ROOT, ".github", "workflows", "*.yml"))) + [os.path.join(ROOT, "docs", "ci", "github-actions.yml")]
@@ -98,3 +100,81 @@ def onnx_and_onnxruntime_in_the_same_process():
     model = os.path.join(ROOT, "examples", "digits", "digits.onnx")
     for first in ("onnx, onnxruntime", "sys"):
         expect_equal(command(sys.executable, "-c", code.format(first, model, model), timeout=120).strip(), "True", f"with {first} first")
+
+
+PROJECT = "https://github.com/someone/quarkq"
+WINGET_TYPES = {"Quarkq.Quarkq.yaml": "version", "Quarkq.Quarkq.installer.yaml": "installer", "Quarkq.Quarkq.locale.en-US.yaml": "defaultLocale"}
+# Keys that the schemas of winget 1.10 require.
+WINGET_KEYS = {"version": ["DefaultLocale"], "installer": ["Installers"],
+               "defaultLocale": ["PackageLocale", "Publisher", "PackageName", "License", "ShortDescription"]}
+
+
+def rendered(folder):
+    """(files of a release by name, folder of the manifests for them): files with other contents have other hashes."""
+    version = quarkq.__version__
+    names = [f"quarkq-{version}-py3-none-win_amd64.whl", f"quarkq-{version}-windows-AMD64.zip", f"quarkq-{version}-py3-none-manylinux_2_35_x86_64.whl"]
+    dist, out = os.path.join(folder, "dist"), os.path.join(folder, "out")
+    os.makedirs(dist)
+    for name in names:
+        with open(os.path.join(dist, name), "w", encoding="utf-8") as file:
+            file.write(name)
+    command(sys.executable, os.path.join(ROOT, "scripts", "render_packages.py"), dist, PROJECT, out)
+    return {name: hashlib.sha256(name.encode()).hexdigest() for name in names}, out
+
+
+@test()
+def manifests_of_winget_are_complete():
+    """winget's own validator runs on Windows (.github/workflows/release.yml)."""
+    version = quarkq.__version__
+    with temp_folder() as folder:
+        hashes, out = rendered(folder)
+        found = {name: yaml.safe_load(read(out, "winget", name)) for name in sorted(os.listdir(os.path.join(out, "winget")))}
+    expect_equal({name: one["ManifestType"] for name, one in found.items()}, WINGET_TYPES, "files and their types")
+    for name, one in found.items():
+        missing = [key for key in ["PackageIdentifier", "PackageVersion", "ManifestVersion", *WINGET_KEYS[one["ManifestType"]]] if key not in one]
+        expect(not missing, f"{name} has no {missing}")
+        expect_equal((one["PackageIdentifier"], one["PackageVersion"], one["ManifestVersion"]), ("Quarkq.Quarkq", version, "1.10.0"), name)
+    installer = found["Quarkq.Quarkq.installer.yaml"]
+    archive = f"quarkq-{version}-windows-AMD64.zip"
+    expect_equal(installer["Installers"], [{"Architecture": "x64", "InstallerUrl": f"{PROJECT}/releases/download/v{version}/{archive}",
+                                            "InstallerSha256": hashes[archive].upper()}], "installers")
+    program = installer["NestedInstallerFiles"][0]["RelativeFilePath"].split("\\")
+    expect_equal(program, [archive.removesuffix(".zip"), "bin", "quarkq.exe"], "the program in the archive")
+    locale = found["Quarkq.Quarkq.locale.en-US.yaml"]
+    expect(3 <= len(locale["ShortDescription"]) <= 256 and len(locale["Tags"]) <= 16, "the description or the tags are too long")
+
+
+@test(cases=["linux-64", "win-64"])
+def rattler_build_reads_the_recipe(platform):
+    try:
+        import rattler_build  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        raise Skip("py-rattler-build is not installed") from None
+    config = rattler_build.RenderConfig(platform=rattler_build.PlatformConfig(target_platform=platform))
+    with temp_folder() as folder:
+        hashes, out = rendered(folder)
+        recipe = rattler_build.Stage0Recipe.from_file(os.path.join(out, "conda", "recipe.yaml"))
+        variants = [one.recipe.to_dict() for one in recipe.render(rattler_build.VariantConfig(), config)]
+    expect_equal(len(variants), 1, "packages")
+    source = variants[0]["source"][0]
+    wanted = "win_amd64" if platform == "win-64" else "manylinux"
+    expect(wanted in source["file_name"] and source["url"] == f"{PROJECT}/releases/download/v{quarkq.__version__}/{source['file_name']}", str(source))
+    expect_equal(source["sha256"], hashes[source["file_name"]], "hash")
+    expect(source["file_name"] in str(variants[0]["build"]["script"]), f"the script installs another file: {variants[0]['build']}")
+    with open(os.path.join(ROOT, "pyproject.toml"), encoding="utf-8") as file:
+        project = file.read()
+    for text in ("python " + re.search(r'requires-python = "(.*)"', project).group(1), re.search(r'dependencies = \["(.*)"\]', project).group(1)):
+        expect(text.replace(" ", "") in [one.replace(" ", "") for one in variants[0]["requirements"]["run"]], f"{text} is not in {variants[0]['requirements']}")
+
+
+@test(cases=["no wheel", "two wheels", "no address"])
+def manifests_of_other_files_are_refused(case):
+    with temp_folder() as folder:
+        if case == "two wheels":
+            for name in ("manylinux_2_28", "manylinux_2_35"):
+                with open(os.path.join(folder, f"quarkq-{quarkq.__version__}-py3-none-{name}_x86_64.whl"), "w", encoding="utf-8"):
+                    pass
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "render_packages.py"), folder, "quarkq" if case == "no address" else PROJECT, folder],
+                              capture_output=True, text=True, check=False)
+    expect_equal(done.returncode, 1, "exit code")
+    expect({"no wheel": "found 0 wheels", "two wheels": "found 2 wheels", "no address": "usage"}[case] in done.stderr, done.stderr)
