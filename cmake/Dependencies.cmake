@@ -20,7 +20,8 @@ else()
   get_target_property(_spdlog_include spdlog::spdlog_header_only INTERFACE_INCLUDE_DIRECTORIES)
 endif()
 target_include_directories(quarkq_spdlog SYSTEM INTERFACE ${_spdlog_include})
-target_compile_definitions(quarkq_spdlog INTERFACE SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
+target_compile_definitions(quarkq_spdlog INTERFACE SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY
+  $<$<PLATFORM_ID:Windows>:SPDLOG_WCHAR_FILENAMES>)  # names of files as std::filesystem::path stores them
 add_library(quarkq_stb INTERFACE)
 target_include_directories(quarkq_stb SYSTEM INTERFACE ${QUARKQ_STB_DIR})
 if(NOT TARGET yaml-cpp::yaml-cpp)  # yaml-cpp 0.7 exports the target without a namespace

@@ -90,6 +90,7 @@ bool is_device(const std::string& path) {
 std::string folder_of(const std::string& path) {
   const size_t slash = platform::last_separator(path);
   if (slash == std::string::npos) return ".";
+  if (path[slash] == ':') return path.substr(0, slash + 1) + ".";  // "C:x" is in the current folder of drive C
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 

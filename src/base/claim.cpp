@@ -7,10 +7,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 
 #include "base/file_system.h"
-#include "base/platform/native_path.h"
+#include "base/paths.h"
 #include "base/platform/process.h"
 
 namespace quarkq {
@@ -44,8 +43,7 @@ Status remove_dead_claim(const std::string& path, const std::string& mark, const
     return io_error(path, ": cannot take this over from a process that ended, ", std::strerror(errno));
   }
   if (claim_mark(aside) != mark) static_cast<void>(platform::link_file(aside, path));
-  std::error_code ignored;
-  std::filesystem::remove(platform::native(aside), ignored);  // a folder that is not empty stays there
+  paths::remove(aside);  // a folder that is not empty stays there
   return Status();
 }
 

@@ -4,21 +4,20 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "base/file_system.h"
 #include "base/machine.h"
+#include "base/paths.h"
 #include "base/platform/files.h"
 #include "base/platform/memory.h"
 
 namespace quarkq {
 
 Result<int> open_temporary_file(const std::string& given) {
-  std::error_code error;
-  const std::filesystem::path system = std::filesystem::temp_directory_path(error);
-  const std::string folder = !given.empty() ? given : error ? "." : system.string();
+  std::string folder = given.empty() ? paths::temporary_folder() : given;
+  if (folder.empty()) folder = ".";
   const int file = open_nameless_file(folder);
   if (file < 0) return io_error(folder, ": cannot make a temporary file here, ", std::strerror(errno));
   return file;

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file_system.h"
 #include "base/parse_text.h"
+#include "base/paths.h"
 #include "base/strings.h"
 
 namespace quarkq::calib {
@@ -86,9 +86,7 @@ std::string HistogramFolder::free_name(const std::string& tensor) {
 }
 
 Status HistogramFolder::save(const std::string& name, const ValueStatistics& statistics, numeric::Range range) {
-  std::error_code error;
-  std::filesystem::create_directories(path_, error);
-  if (error) return io_error(path_, ": cannot make this folder, ", error.message());
+  QQ_RETURN_IF_ERROR(paths::make_folders(path_));
   const numeric::Range extremes = statistics.extremes();
   std::string text =
       cat("# tensor: ", printable(name), "\n# observed: ", number(extremes.min), " ", number(extremes.max),

@@ -2,12 +2,12 @@
 #include "config/named_files.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <span>
 #include <string_view>
 
 #include "base/file_system.h"
 #include "base/parse_text.h"
+#include "base/paths.h"
 #include "base/platform/library.h"
 #include "config/convert.h"
 #include "config/load.h"
@@ -16,8 +16,6 @@
 namespace quarkq::config {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Keys whose file is written, or read if it is there and else written.
 constexpr std::string_view kWritten[] = {"SaveAndRestore",         "TensorsRangeFile", "SensitivityCacheFile",
@@ -51,7 +49,7 @@ class Collector {
   }
 
   void add_file(const std::string& path, int level) {
-    const std::string suffix = fs::path(path).extension().string();
+    const std::string suffix = paths::suffix_of(path);
     const bool is_tree = suffix == ".yaml" || suffix == ".yml" || suffix == ".json";
     if (level > kMostLevels || !is_tree || !file_exists(path)) return;
     const Result<Node> tree = load_file(path);
@@ -65,13 +63,13 @@ class Collector {
   void add_list(const std::string& list) {
     const Result<std::string> text = read_text_file(list);
     if (!text.ok()) return;
-    const fs::path folder = fs::path(list).parent_path();
+    const std::string folder = paths::folder_of(list);
     for (const std::string& line : split(text.value(), '\n')) {
       const Result<std::vector<std::string>> words = quoted_words(line);
       if (!words.ok()) continue;
       for (const std::string& word : words.value()) {
         for (const std::string& one : {word, word.substr(word.rfind('=') + 1)}) {
-          if (const std::string path = (folder / one).string(); file_exists(path)) found.read.push_back(path);
+          if (const std::string path = paths::joined(folder, one); file_exists(path)) found.read.push_back(path);
         }
       }
     }
@@ -161,17 +159,16 @@ namespace {
 constexpr const char* kLibraries = "UserCustomOpLibPath";
 
 Status add_libraries(const std::string& path, std::vector<std::string>& files) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) {
+  if (!is_folder(path)) {
     if (!file_exists(path)) return invalid_argument(kLibraries, ": ", path, " is not there");
-    files.push_back(std::filesystem::absolute(path, error).string());
+    files.push_back(paths::absolute(path));
     return {};
   }
   QQ_TRY(const std::vector<std::string> names, list_files(path, platform::library_suffix()));
   if (names.empty())
     return invalid_argument(kLibraries, ": the folder ", path, " contains no ", platform::library_suffix(), " file");
-  const std::filesystem::path folder = std::filesystem::absolute(path, error);
-  for (const std::string& name : names) files.push_back((folder / name).string());
+  const std::string folder = paths::absolute(path);
+  for (const std::string& name : names) files.push_back(paths::joined(folder, name));
   return {};
 }
 

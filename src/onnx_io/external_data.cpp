@@ -3,18 +3,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
+#include "base/file_system.h"
+#include "base/paths.h"
 #include "onnx_io/load.h"
 
 namespace quarkq::onnx_io {
 namespace {
 
-namespace fs = std::filesystem;
-
-bool is_inside(const fs::path& file, const fs::path& folder) {
-  const auto [folder_end, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
-  return folder_end == folder.end() && rest != file.end();
+bool is_inside(const std::string& file, const std::string& folder) {
+  const std::vector<std::string> above = paths::parts_of(folder), parts = paths::parts_of(file);
+  const auto [above_end, rest] = std::ranges::mismatch(above, parts);
+  return !above.empty() && above_end == above.end() && rest != parts.end();
 }
 
 std::vector<std::string>& allowed_folders() {
@@ -24,13 +24,12 @@ std::vector<std::string>& allowed_folders() {
 
 /// Returns the canonical folders that may contain the data of the model at `model_path`. The first one is the model's
 /// own.
-std::vector<fs::path> folders_of(const std::string& model_path) {
-  std::error_code error;
-  const fs::path model(model_path);
-  std::vector<fs::path> folders = {fs::canonical(model.has_parent_path() ? model.parent_path() : ".", error)};
-  if (const fs::path real = fs::canonical(model, error); !error) folders.push_back(real.parent_path());
+std::vector<std::string> folders_of(const std::string& model_path) {
+  const std::string own = paths::folder_of(model_path);
+  std::vector<std::string> folders = {paths::real(own.empty() ? "." : own).value_or("")};
+  if (const auto real = paths::real(model_path)) folders.push_back(paths::folder_of(*real));
   for (const std::string& folder : allowed_folders()) {
-    if (const fs::path real = fs::canonical(folder, error); !error) folders.push_back(real);
+    if (const auto real = paths::real(folder)) folders.push_back(*real);
   }
   return folders;
 }
@@ -38,11 +37,10 @@ std::vector<fs::path> folders_of(const std::string& model_path) {
 Status check_location(const std::string& location) {
   if (location.empty()) return corrupt_model("external data without a location");
   if (location.find('\0') != std::string::npos) return corrupt_model("external data location contains a zero byte");
-  const fs::path path(location);
-  if (path.is_absolute()) {
+  if (paths::has_root(location)) {
     return corrupt_model("external data location '", location, "' is absolute, must be relative to the model's folder");
   }
-  for (const fs::path& part : path) {
+  for (const std::string& part : paths::parts_of(location)) {
     if (part == "..") return corrupt_model("external data location '", location, "' leaves the model's folder");
   }
   return Status();
@@ -75,27 +73,25 @@ uint64_t ExternalFiles::bytes() const {
 std::vector<std::string> ExternalFiles::files() const {
   std::vector<std::string> paths;
   for (const auto& [location, file] : files_) {
-    if (file.ok()) paths.push_back((fs::path(model_path_).parent_path() / location).string());
+    if (file.ok()) paths.push_back(paths::joined(paths::folder_of(model_path_), location));
   }
   return paths;
 }
 
 Result<ExternalFiles::File> ExternalFiles::open(const std::string& location) const {
   QQ_RETURN_IF_ERROR(check_location(location));
-  std::error_code error;
-  const std::vector<fs::path> folders = folders_of(model_path_);
-  const fs::path file = fs::weakly_canonical(folders.front() / location, error);
-  if (error) return corrupt_model("external data file '", location, "': ", error.message());
-  if (std::ranges::none_of(folders, [&](const fs::path& folder) { return is_inside(file, folder); })) {
-    return corrupt_model("external data location '", location, "' is a symbolic link to ", file.string(),
-                         ", outside of the model's folder; pass --allow-external ", file.parent_path().string(),
+  const std::vector<std::string> folders = folders_of(model_path_);
+  const std::string file = paths::real_so_far(paths::joined(folders.front(), location));
+  if (std::ranges::none_of(folders, [&](const std::string& folder) { return is_inside(file, folder); })) {
+    return corrupt_model("external data location '", location, "' is a symbolic link to ", file,
+                         ", outside of the model's folder; pass --allow-external ", paths::folder_of(file),
                          " if you trust the model, or copy the model with its links followed (cp -rL)");
   }
-  if (!fs::exists(file, error)) {
+  if (!paths::exists(file)) {
     return corrupt_model("external data file '", location, "' does not exist in the folder of the model");
   }
-  if (!fs::is_regular_file(file, error)) return corrupt_model("external data '", location, "' is not a regular file");
-  Result<File> mapped = MappedFile::open(file.string());
+  if (!file_exists(file)) return corrupt_model("external data '", location, "' is not a regular file");
+  Result<File> mapped = MappedFile::open(file);
   if (!mapped.ok()) return corrupt_model("external data file ", mapped.status().message());
   return mapped;
 }

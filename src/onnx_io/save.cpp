@@ -2,13 +2,13 @@
 #include "onnx_io/save.h"
 
 #include <climits>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "base/run_files.h"
 #include "onnx_io/export_model.h"
 #include "onnx_io/proto.h"
@@ -26,8 +26,6 @@ struct DataPlace {
   std::optional<std::string> passing;  ///< The existing model reads `location`: temporary location of the data.
   std::optional<std::string> stale;    ///< Read by the existing model, and not by the new one.
 };
-
-namespace fs = std::filesystem;
 
 /// The model file at a path as bytes, which contain the names of data files unchanged.
 class OldModel {
@@ -51,26 +49,25 @@ class OldModel {
   Result<std::shared_ptr<const MappedFile>> file_ = std::shared_ptr<const MappedFile>();
 };
 
-fs::path folder_of(const std::string& path) {
-  const fs::path folder = fs::path(path).parent_path();
-  return folder.empty() ? fs::path(".") : folder;
+std::string folder_of(const std::string& path) {
+  const std::string folder = paths::folder_of(path);
+  return folder.empty() ? "." : folder;
 }
 
 bool is_same_folder(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return !b.empty() && fs::equivalent(folder_of(a), folder_of(b), error);
+  return !b.empty() && paths::is_same(folder_of(a), folder_of(b));
 }
 
 /// `name` in the folder of `path`.
 std::string beside(const std::string& path, const std::string& name) {
-  return (fs::path(path).parent_path() / name).string();
+  return paths::joined(paths::folder_of(path), name);
 }
 
 /// For a model at `path`. A file that the model there does not read may be another model's and is left alone: the next
 /// free of "<file name>.1.data", "<file name>.2.data", ... is taken then. What the model at `input` reads, from which
 /// `path` is made, is left alone, too; "" when there is none. Fails when "<file name>.data" is a folder.
 Result<DataPlace> choose_data_place(const std::string& path, const std::string& input) {
-  const std::string stem = fs::path(path).filename().string();
+  const std::string stem = paths::name_of(path);
   const OldModel old(path), read_now(is_same_folder(path, input) ? input : "");
   for (int number = 0;; ++number) {
     const std::string base = number == 0 ? stem : cat(stem, ".", number);
@@ -82,12 +79,9 @@ Result<DataPlace> choose_data_place(const std::string& path, const std::string& 
     if (old.reads(location)) return DataPlace{location, passing, {}};
     // A run that was killed while it replaced this model leaves it reading the second name.
     if (old.reads(passing)) return DataPlace{location, {}, passing};
-    std::error_code error;
-    if (!fs::exists(fs::symlink_status(file, error))) return DataPlace{location, {}, {}};
+    if (!paths::is_taken(file)) return DataPlace{location, {}, {}};
   }
 }
-
-namespace fs = std::filesystem;
 
 constexpr auto kLimit = static_cast<uint64_t>(INT_MAX);  // protobuf's for one message
 constexpr int64_t kLeastLeftOut = 1 << 16;  // smaller weights may be shapes and axes, which readers look into at once
@@ -115,8 +109,7 @@ class Removed {
  public:
   explicit Removed(std::string path) : path_(std::move(path)) {}
   ~Removed() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove(path_, error);
+    if (!path_.empty()) paths::remove(path_);
   }
   Removed(const Removed&) = delete;
   Removed& operator=(const Removed&) = delete;
@@ -193,12 +186,10 @@ Status save_both(const ir::Model& model, const Plan& plan, const std::string& pa
 
 /// Gives the data at `from` the name `to` as well; the file that has it loses it in the same moment.
 bool link_over(const std::string& from, const std::string& to) {
-  std::error_code error;
   const std::string linked = cat(to, ".link-", process_token());
-  fs::create_hard_link(from, linked, error);
-  if (!error) fs::rename(linked, to, error);
-  if (error) const Removed half(linked);
-  return !error;
+  const bool is_linked = platform::link_file(from, linked) && platform::replace_file(linked, to);
+  if (!is_linked) const Removed half(linked);
+  return is_linked;
 }
 
 /// The model at `path` reads the data file that is to be replaced. At every moment `path` is the old model or the new
@@ -213,11 +204,9 @@ Status replace_both(const ir::Model& model, const Plan& plan, const std::string&
   QQ_RETURN_IF_ERROR(last.commit());
   Removed renamed(last_path);
   QQ_RETURN_IF_ERROR(first.commit());
-  std::error_code error;
   // Where there are no hard links the new model keeps reading its data under the second name.
   const bool is_linked = link_over(passing, beside(path, plan.place.location));
-  if (is_linked) fs::rename(last_path, path, error);
-  if (!is_linked || error) half.keep();
+  if (!is_linked || !platform::replace_file(last_path, path)) half.keep();
   return Status();
 }
 

@@ -4,10 +4,10 @@
 #include "ort_runtime/api.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <new>
 #include <string_view>
 
+#include "base/paths.h"
 #include "base/platform/files.h"
 #include "base/platform/library.h"
 #include "base/platform/native_path.h"
@@ -19,8 +19,8 @@ namespace {
 /// The folder of packages that quarkq's own wheel was installed in, where pip installs onnxruntime as well. Empty when
 /// this code is not in site-packages/quarkq/lib or site-packages/quarkq/bin.
 std::string own_packages() {
-  const std::filesystem::path package = std::filesystem::path(platform::own_file()).parent_path().parent_path();
-  return package.filename() != "quarkq" ? "" : package.parent_path().string();
+  const std::string package = paths::folder_of(paths::folder_of(platform::own_file()));
+  return paths::name_of(package) != "quarkq" ? "" : paths::folder_of(package);
 }
 
 /// Names and patterns, in the order in which they are tried.

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -13,6 +12,8 @@
 #include "base/hash.h"
 #include "base/isa.h"
 #include "base/parse_text.h"
+#include "base/paths.h"
+#include "base/platform/folders.h"
 #include "config/named_files.h"
 #include "onnx_io/load.h"
 #include "pipeline/report/json.h"
@@ -22,8 +23,6 @@
 namespace quarkq::tuning {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kTrialFile = "trial.json";
 constexpr const char* kFloatFile = "float.txt";
@@ -39,7 +38,7 @@ Status add_file(const std::string& path, FileHashes& hashes, ContentHash& hash) 
 Result<std::vector<std::string>> files_below(const std::string& folder) {
   if (!is_folder(folder)) return std::vector<std::string>{folder};
   QQ_TRY(std::vector<std::string> files, list_files_below(folder));
-  for (std::string& file : files) file = (fs::path(folder) / file).string();
+  for (std::string& file : files) file = paths::joined(folder, file);
   return files;
 }
 
@@ -84,12 +83,10 @@ struct StoredModel {
   static Result<StoredModel> open(const std::string& path) {
     StoredModel stored;
     QQ_TRY(stored.model, MappedFile::open(path, MappedFile::Links::kRefused));
-    std::error_code error;
-    const bool has_data = fs::exists(fs::symlink_status(path + kDataSuffix, error));
-    if (has_data) {
+    if (paths::is_taken(path + kDataSuffix)) {
       QQ_TRY(stored.data, MappedFile::open(path + kDataSuffix, MappedFile::Links::kRefused));
     }
-    if (fs::exists(fs::symlink_status(pipeline::tail_path(path), error))) {
+    if (paths::is_taken(pipeline::tail_path(path))) {
       QQ_TRY(stored.tail, MappedFile::open(pipeline::tail_path(path), MappedFile::Links::kRefused));
     }
     return stored;
@@ -114,8 +111,8 @@ std::optional<std::string> stored_text(const std::string& path) {
 }
 
 std::string folder_of(const std::string& path) {
-  const fs::path parent = fs::path(path).parent_path();
-  return parent.empty() ? "." : parent.string();
+  const std::string parent = paths::folder_of(path);
+  return parent.empty() ? "." : parent;
 }
 
 }  // namespace
@@ -167,11 +164,7 @@ Result<size_t> count_shared_files(const std::string& folder, const std::string& 
 TrialStore::TrialStore(std::string folder, const std::string& key, std::string model_name)
     : root_(std::move(folder)), folder_(cat(root_, "/", key)), model_name_(std::move(model_name)) {}
 
-Status TrialStore::make_folder() const {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  return error ? io_error(folder_, ": cannot make this folder: ", error.message()) : Status();
-}
+Status TrialStore::make_folder() const { return paths::make_folders(folder_); }
 
 TrialStore::~TrialStore() {
   if (lock_ >= 0) platform::close_file(lock_);
@@ -201,11 +194,11 @@ void TrialStore::remove_claims() const {
   for (const std::string& file : files.value()) platform::remove_file(cat(folder_, "/", file).c_str());
 }
 
-void TrialStore::remove() const {
+void TrialStore::remove() {
   if (!is_locked_ || !platform::lock_alone(lock_)) return;
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-  fs::remove(root_, ignored);  // only when it is empty
+  paths::remove_tree(folder_);
+  platform::remove_lock(std::exchange(lock_, -1), folder_);
+  paths::remove(root_);  // only when it is empty
 }
 
 std::string TrialStore::place(const std::vector<std::string>& settings) const {
@@ -223,12 +216,10 @@ std::string TrialStore::claim_path(const std::vector<std::string>& settings) con
 }
 
 Result<std::string> TrialStore::make_model_path(const std::vector<std::string>& settings) const {
-  std::error_code error;
-  fs::create_directories(place(settings), error);
-  if (error) return io_error(place(settings), ": cannot make this folder: ", error.message());
+  QQ_RETURN_IF_ERROR(paths::make_folders(place(settings)));
   std::string path = model_path(settings);
   for (const std::string& left : {path, path + kDataSuffix, pipeline::tail_path(path)})
-    fs::remove(left, error);  // it was not what was made
+    paths::remove(left);  // it was not what was made
   return path;
 }
 

@@ -44,7 +44,7 @@ class TrialStore {
   Status share();
   /// Removes the files of this run, and the folder if it is empty then, unless another run shares it. REQUIRES:
   /// share().
-  void remove() const;
+  void remove();
 
   /// Returns nullopt if the trial is not done, or if its model changed since it was written: the folder is untrusted.
   std::optional<Trial> load(const std::vector<std::string>& settings) const;

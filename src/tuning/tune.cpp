@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "base/run_files.h"
 #include "config/print.h"
 #include "config/quant_config.h"
@@ -245,8 +245,6 @@ using tuning::Climb;
 using tuning::Goal;
 using tuning::Judge;
 
-std::string name_of(const std::string& path) { return std::filesystem::path(path).filename().string(); }
-
 /// The first line of the settings file. Only a file that begins with it is replaced, because the user did not name the
 /// file.
 constexpr std::string_view kSettingsMark = "# written by quarkq tune";
@@ -316,9 +314,7 @@ Result<Goal> read_goal(const TuneRequest& request, const Judge& judge) {
 
 }  // namespace
 
-std::string settings_path_of(const std::string& output_path) {
-  return std::filesystem::path(output_path).replace_extension(".yaml").string();
-}
+std::string settings_path_of(const std::string& output_path) { return paths::with_suffix(output_path, ".yaml"); }
 
 Result<TuneReport> tune(const TuneRequest& asked_request) {
   exec::set_threads(asked_request.threads);
@@ -333,7 +329,7 @@ Result<TuneReport> tune(const TuneRequest& asked_request) {
   QQ_TRY(const std::string key, tuning::run_key(request, asked.settings_text, hashes));
   const bool is_own = request.state_folder.empty();
   const std::string folder = is_own ? request.output_path + ".tune" : request.state_folder;
-  tuning::TrialStore store(folder, key, name_of(request.output_path));
+  tuning::TrialStore store(folder, key, paths::name_of(request.output_path));
   if (is_own) QQ_RETURN_IF_ERROR(store.share());
   Climb climb(request, judge, goal, asked.rungs, store);
   if (const Status done = climb.run(); !done.ok()) {

@@ -3,9 +3,10 @@
 // with a compiler's report, what ran there.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
+#include "base/file_system.h"
+#include "base/paths.h"
 #include "base/strings.h"
 #include "config/targets/target.h"
 #include "pipeline/report/check_target.h"
@@ -71,8 +72,7 @@ Status check_limits(const CheckArgs& args) {
 Status check_target_name(const std::string& name) {
   std::vector<std::string> known = config::target_names();
   known.emplace_back(kPositionLimits);
-  std::error_code ignored;
-  if (std::find(known.begin(), known.end(), name) != known.end() || std::filesystem::exists(name, ignored)) return {};
+  if (std::ranges::find(known, name) != known.end() || paths::exists(name)) return {};
   return invalid_argument("--target: found ", name, ", allowed are a target file, ", join(known, ", "),
                           did_you_mean(name, known));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // quarkq report: the JSON report of quantize or tune as one HTML page.
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "quarkq/quantize.h"
 #include "terminal.h"
 #include "verb.h"
@@ -17,8 +17,7 @@ struct ReportArgs {
 };
 
 Status run_report(ReportArgs& args) {
-  if (args.output_path.empty())
-    args.output_path = std::filesystem::path(args.report_path).replace_extension(".html").string();
+  if (args.output_path.empty()) args.output_path = paths::with_suffix(args.report_path, ".html");
   if (!file_exists(args.report_path)) return invalid_argument(args.report_path, ": no such file");
   QQ_TRY(TextOutput output, TextOutput::open(args.output_path));
   QQ_TRY(const std::string page, html_report(args.report_path));

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "base/parse_text.h"
+#include "base/paths.h"
 #include "output.h"
 #include "run_control.h"
 #include "terminal.h"
@@ -16,9 +16,7 @@ namespace {
 
 /// One file under two spellings, whether it exists or not.
 bool is_same_place(const std::string& a, const std::string& b) {
-  std::error_code error, other_error;
-  const auto first = std::filesystem::weakly_canonical(a, error);
-  return first == std::filesystem::weakly_canonical(b, other_error) && !error && !other_error;
+  return paths::real_so_far(a) == paths::real_so_far(b);
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 
 #include <array>
-#include <filesystem>
 #include <memory>
 
+#include "base/file_system.h"
+#include "base/paths.h"
+#include "base/platform/native_path.h"
 #include "base/strings.h"
 
 namespace quarkq::tool {
@@ -35,12 +37,12 @@ void write(spdlog::level::level_enum level, const std::string& text) {
 }  // namespace
 
 Status open_log(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-    return io_error("--log-file ", path, ": cannot be written, there is no folder ", folder.string());
+  const std::string folder = paths::folder_of(path);
+  if (!folder.empty() && !is_folder(folder))
+    return io_error("--log-file ", path, ": cannot be written, there is no folder ", folder);
   try {
-    auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, kMostBytes, kOldFiles);
+    auto sink =
+        std::make_shared<spdlog::sinks::rotating_file_sink_mt>(platform::native(path).native(), kMostBytes, kOldFiles);
     auto logger = std::make_unique<spdlog::logger>("quarkq", std::move(sink));
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z [%l] [thread %t] %v");
     logger->flush_on(spdlog::level::info);

@@ -1,38 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "sandbox.h"
 
-#include <filesystem>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "base/platform/sandbox.h"
 #include "verb.h"
 
 namespace quarkq::tool {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Options that need another process.
 constexpr std::string_view kForbidden[] = {"--metric-cmd", "--max-memory"};
 
 std::string folder_of(const std::string& file) {
-  const std::string folder = fs::path(file).parent_path().string();
+  const std::string folder = paths::folder_of(file);
   return folder.empty() ? "." : folder;
 }
 
 Result<std::set<std::string>> output_folders(const CLI::App& verb) {
   std::set<std::string> folders;
-  std::error_code error;
-  const fs::path temporary = fs::temp_directory_path(error);
-  if (!error) folders.insert(temporary.string());
+  if (std::string temporary = paths::temporary_folder(); !temporary.empty()) folders.insert(std::move(temporary));
   for (const auto& [path, place] : outputs_of(verb)) {
-    if (place == Place::kFolder) {
-      fs::create_directories(path, error);
-      if (error) return io_error(path, ": cannot make this folder, ", error.message());
-    }
+    if (place == Place::kFolder) QQ_RETURN_IF_ERROR(paths::make_folders(path));
     const std::string folder = place == Place::kFolder ? path : folder_of(path);
     if (is_folder(folder)) folders.insert(folder);  // the verb complains about one that is not there
   }

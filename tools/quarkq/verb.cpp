@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <span>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "base/platform/process.h"
 #include "calib/data_reader.h"
 #include "config/named_files.h"
@@ -192,7 +192,7 @@ std::vector<std::string> texts_of(const CLI::App& verb, std::string_view name) {
 std::string default_output(const CLI::App& verb) {
   const std::string& name = verb.get_name();
   if (name == "quantize" || name == "tune") return default_output_path(value_of(verb, "MODEL"));
-  if (name == "report") return std::filesystem::path(value_of(verb, "REPORT")).replace_extension(".html").string();
+  if (name == "report") return paths::with_suffix(value_of(verb, "REPORT"), ".html");
   return "";
 }
 

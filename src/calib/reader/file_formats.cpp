@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 
+#include "base/paths.h"
 #include "base/strings.h"
 #include "calib/data_reader.h"
 #include "calib/image/decode_image.h"
@@ -70,7 +70,7 @@ std::string suffixes_text(const std::string& kind) {
   return join(all, ", ");
 }
 
-std::string stem_of(const std::string& file_name) { return std::filesystem::path(file_name).stem().string(); }
+std::string stem_of(const std::string& file_name) { return paths::stem_of(file_name); }
 
 std::string file_spelling(std::string input) {
   std::replace(input.begin(), input.end(), '/', '_');

@@ -2,8 +2,8 @@
 #include "calib/reader/fit_samples.h"
 
 #include <algorithm>
-#include <filesystem>
 
+#include "base/paths.h"
 #include "calib/reader/file_formats.h"
 #include "exec/layout.h"
 
@@ -145,7 +145,7 @@ std::optional<std::vector<TokenFill>> token_fills(const std::vector<InputSpec>& 
 bool holds_tokens_alone(const FileTree& tree, const DataOptions& options, const std::vector<InputSpec>& inputs,
                         const std::vector<TokenFill>& fills) {
   const auto is_array = [&](const std::string& name) {
-    const FileFormat* format = format_of(std::filesystem::path(name).filename().string(), options.kind);
+    const FileFormat* format = format_of(paths::name_of(name), options.kind);
     return format != nullptr && std::string_view(format->kind) == "npy";
   };
   if (tree.has_file(options.folder)) return is_array(options.folder);
@@ -174,7 +174,7 @@ Result<std::unique_ptr<DataReader>> fill_from_tokens(std::unique_ptr<DataReader>
 }
 
 std::string tokenize_first(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename().string();
+  const std::string name = paths::name_of(path);
   constexpr std::string_view kTexts[] = {".txt", ".text", ".jsonl", ".md"};
   const bool is_text = name == "tokenizer.json" ||
                        std::ranges::any_of(kTexts, [&](std::string_view suffix) { return name.ends_with(suffix); });

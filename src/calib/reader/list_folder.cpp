@@ -2,10 +2,10 @@
 // The layouts of a sample folder: files of one kind, a folder per input or per class, ONNX test
 // data.
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 
+#include "base/paths.h"
 #include "base/strings.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
@@ -16,8 +16,6 @@ namespace {
 using Names = std::vector<std::string>;
 
 constexpr const char kSetPrefix[] = "test_data_set_";
-
-std::string folder_above(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
 /// Sample files directly in `folder`, of one kind.
 Result<Names> list_samples(const FileTree& tree, const std::string& folder, const std::string& kind) {
@@ -51,7 +49,7 @@ std::map<std::string, size_t> count_suffixes(const FileTree& tree, const std::st
   const Result<Names> files = tree.files(folder);
   if (!files.ok()) return counts;
   for (const std::string& name : files.value()) {
-    if (!name.starts_with('.')) ++counts[lower_case(std::filesystem::path(name).extension().string())];
+    if (!name.starts_with('.')) ++counts[lower_case(paths::suffix_of(name))];
   }
   return counts;
 }
@@ -83,7 +81,7 @@ std::string no_samples(const FileTree& tree, const std::string& folder, const st
   if (!unreadable_photos(tree, folder).empty()) text += "; convert the photos to .png or .jpg";
   const std::string deep = deep_samples(tree, folder, kind);
   if (!deep.empty())
-    text += cat("; folders are read one level deep, and ", deep, " holds samples: give ", folder_above(deep));
+    text += cat("; folders are read one level deep, and ", deep, " holds samples: give ", paths::folder_of(deep));
   return text;
 }
 

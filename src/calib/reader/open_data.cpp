@@ -2,10 +2,10 @@
 // The reader of files, whatever their format: open_data().
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <map>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "calib/npy.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/fit_samples.h"
@@ -283,7 +283,7 @@ class RowReader : public DataReader {
 
 Result<std::unique_ptr<DataReader>> open_single_file(const DataOptions& options, std::vector<InputSpec> inputs) {
   const std::string& path = options.folder;
-  const FileFormat* format = format_of(std::filesystem::path(path).filename().string(), options.kind);
+  const FileFormat* format = format_of(paths::name_of(path), options.kind);
   if (format == nullptr) {
     return bad_data(path, ": not a sample file, allowed are a folder, ", suffixes_text(options.kind),
                     ", .tar, .tar.gz, .tgz; a list of files is given as calibration.list", tokenize_first(path));

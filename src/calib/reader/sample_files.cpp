@@ -3,12 +3,12 @@
 #include "calib/reader/sample_files.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "base/file_system.h"
 #include "base/parse_text.h"
+#include "base/paths.h"
 #include "base/strings.h"
 #include "calib/reader/file_formats.h"
 #include "config/preprocess.h"
@@ -78,7 +78,7 @@ class LineReader {
   }
 
   Result<std::string> checked_path(const std::string& text, bool is_whole_sample) const {
-    const std::string path = (std::filesystem::path(options_.list_file).parent_path() / text).string();
+    const std::string path = paths::joined(paths::folder_of(options_.list_file), text);
     const FileFormat* format = format_of(path, options_.kind);
     if (format == nullptr)
       return bad_data(shown(text), ": not a sample file, allowed are ", suffixes_text(options_.kind));
@@ -96,15 +96,15 @@ class LineReader {
 
 /// Makes sample names unique, because results are named after them: files with the same name in several folders get the
 /// name of their folder, and a number if that is not enough.
-void tell_apart(std::vector<SampleFiles>& samples, const std::filesystem::path& folder) {
+void tell_apart(std::vector<SampleFiles>& samples, const std::string& folder) {
   std::map<std::string, int> uses;
   for (const SampleFiles& sample : samples) ++uses[sample.name];
   std::set<std::string> taken;
   for (SampleFiles& sample : samples) {
     if (uses[sample.name] > 1) {
-      const std::filesystem::path path = std::filesystem::path(sample.paths[0][0]).lexically_relative(folder);
-      const bool is_below = !path.empty() && *path.begin() != "..";
-      if (is_below) sample.name = (path.parent_path() / sample.name).generic_string();
+      const std::string path = paths::relative_to(sample.paths[0][0], folder);
+      const bool is_below = !path.empty() && path != ".." && !path.starts_with("../");
+      if (is_below) sample.name = paths::with_slashes(paths::joined(paths::folder_of(path), sample.name));
     }
     const std::string name = sample.name;
     for (int number = 2; !taken.insert(sample.name).second; ++number) sample.name = cat(name, "_", number);
@@ -127,7 +127,7 @@ Result<std::vector<SampleFiles>> read_list_file(const DataOptions& options, cons
     samples.push_back(std::move(sample));
   }
   if (samples.empty()) return bad_data(options.list_file, ": names no samples");
-  tell_apart(samples, std::filesystem::path(options.list_file).parent_path());
+  tell_apart(samples, paths::folder_of(options.list_file));
   return samples;
 }
 

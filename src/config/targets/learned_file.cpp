@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Target files of facts that a user's own machine showed.
 #include <algorithm>
-#include <filesystem>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "base/strings.h"
 #include "config/load.h"
 #include "config/targets/target.h"
@@ -55,10 +55,9 @@ std::vector<Node::List> rows_of(const LearnedFacts& facts) {
 /// Returns `target` in the spelling of a file at `path`: a name, or a file relative to its folder.
 std::string spelled_in(const std::string& path, const std::string& target) {
   if (!file_exists(target)) return target;
-  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  std::error_code failed;
-  const std::filesystem::path relative = std::filesystem::proximate(target, folder, failed);
-  return failed ? target : relative.generic_string();
+  const std::string folder = paths::real_so_far(paths::folder_of(paths::absolute(path)));
+  const std::string relative = paths::relative_to(paths::real_so_far(target), folder);
+  return relative.empty() ? paths::with_slashes(target) : relative;
 }
 
 /// Returns whether `fresh` replaces `row`: the same type or rule, or the same operator in the same columns.
@@ -98,7 +97,7 @@ Result<Base> base_of(const std::string& target, const std::string& path) {
   QQ_TRY(const Node file, load_file(target));
   const Node* extends = file.find("extends");
   if (file.find("seen") == nullptr || extends == nullptr || !extends->is_text()) return base;
-  const std::string next = (std::filesystem::path(target).parent_path() / extends->as_text()).string();
+  const std::string next = paths::joined(paths::folder_of(target), extends->as_text());
   base.extends = spelled_in(path, file_exists(next) ? next : extends->as_text());
   base.earlier = file;
   return base;

@@ -3,8 +3,9 @@
 #include "config/targets/target.h"
 
 #include <algorithm>
-#include <filesystem>
 
+#include "base/file_system.h"
+#include "base/paths.h"
 #include "base/strings.h"
 #include "config/convert.h"
 #include "config/load.h"
@@ -29,16 +30,11 @@ const EmbeddedTarget* find_embedded(const std::string& name) {
   return nullptr;
 }
 
-bool is_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored);
-}
-
 Result<Source> open_source(const std::string& name, const std::string& folder) {
-  const std::filesystem::path path = std::filesystem::path(folder) / name;
-  if (is_file(path.string())) {
-    QQ_TRY(Node body, load_file(path.string()));
-    return Source{path.lexically_normal().string(), path.parent_path().string(), std::move(body)};
+  const std::string path = paths::joined(folder, name);
+  if (file_exists(path)) {
+    QQ_TRY(Node body, load_file(path));
+    return Source{paths::normal(path), paths::folder_of(path), std::move(body)};
   }
   if (const EmbeddedTarget* file = find_embedded(name)) {
     QQ_TRY(Node body, parse_text(file->text, "target " + name));

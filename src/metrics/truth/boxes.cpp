@@ -2,10 +2,10 @@
 #include "metrics/truth/boxes.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "metrics/truth/labels.h"
 
 namespace quarkq::metrics {
@@ -40,7 +40,7 @@ std::vector<std::string> files_of(const std::string& folder, const std::string& 
 }
 
 Result<std::vector<std::string>> class_names(const std::string& folder, const std::string& classes_path) {
-  const std::string own = (std::filesystem::path(folder) / kClassesFile).string();
+  const std::string own = paths::joined(folder, kClassesFile);
   if (classes_path.empty() && !file_exists(own)) {
     return invalid_argument("--classes: found none, needed for ", folder,
                             " is a file with the name of each class, line by line; or a ", kClassesFile, " in it");
@@ -68,7 +68,7 @@ Result<BoxTruth> read_box_folder(const std::string& folder, const std::string& c
   std::iota(truth.categories.begin(), truth.categories.end(), int64_t{0});
   for (const std::string& path : yolo.empty() ? voc : yolo) {
     QQ_TRY(TrueImage image, yolo.empty() ? read_voc_file(path, places) : read_yolo_file(path, names.size()));
-    image.name = std::filesystem::path(path).lexically_relative(folder).generic_string();
+    image.name = paths::relative_to(path, folder);
     truth.add(std::move(image));
   }
   return truth;

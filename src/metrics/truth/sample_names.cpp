@@ -2,9 +2,9 @@
 #include "metrics/truth/sample_names.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "calib/reader/file_formats.h"
 
 namespace quarkq::metrics {
@@ -32,7 +32,7 @@ void SampleNames::add(const std::string& name, size_t place) {
     if (places.empty() || places.back() != place) places.push_back(place);
   };
   note(whole_, name);
-  const std::string path = std::filesystem::path(name).replace_extension().generic_string();
+  const std::string path = paths::with_slashes(paths::with_suffix(name, ""));
   for (const std::string& key : {path, last_part(name), last_part(path)}) note(short_, key);
 }
 
@@ -58,7 +58,7 @@ Result<NamedFiles> NamedFiles::read(const std::string& folder, const std::vector
   if (names.empty()) return bad_data(folder, ": holds no ", kind, "s, looked for ", join(suffixes, ", "));
   for (const std::string& name : names) {
     files.names_.add(name, files.paths_.size());
-    files.paths_.push_back((std::filesystem::path(folder) / name).string());
+    files.paths_.push_back(paths::joined(folder, name));
   }
   return files;
 }

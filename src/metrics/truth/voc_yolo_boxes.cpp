@@ -3,11 +3,11 @@
 // place: neither attributes nor entities are looked at, and nothing is opened that a file refers to.
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
 #include "base/file_system.h"
 #include "base/parse_text.h"
+#include "base/paths.h"
 #include "calib/image/decode_image.h"
 #include "metrics/truth/boxes.h"
 #include "metrics/truth/labels.h"
@@ -109,8 +109,6 @@ Result<TrueImage> read_voc_file(const std::string& path, const std::map<std::str
 
 namespace {
 
-using Path = std::filesystem::path;
-
 constexpr double kSlack = 0.01;  // what rounding of tools may add to a share
 
 /// The numbers between blanks; nothing when one is none.
@@ -131,25 +129,24 @@ std::vector<double> numbers_in(const std::string& line) {
 }
 
 /// The folder where photos of the labels in `folder` are by custom: labels/val is beside images/val.
-Path photo_folder(const Path& folder) {
-  std::vector<Path> parts(folder.begin(), folder.end());
+std::string photo_folder(const std::string& folder) {
+  std::vector<std::string> parts = paths::parts_of(folder);
   for (size_t i = parts.size(); i-- > 0;) {
     if (parts[i] != "labels") continue;
     parts[i] = "images";
-    Path found;
-    for (const Path& part : parts) found /= part;
-    return found;
+    return paths::of_parts(parts);
   }
   return folder;
 }
 
 /// Fills in the size of the photo, if it is found.
-Status find_size(const Path& label, TrueImage& image) {
-  for (const Path& folder : {label.parent_path(), photo_folder(label.parent_path())}) {
+Status find_size(const std::string& label, TrueImage& image) {
+  const std::string own = paths::folder_of(label), stem = paths::stem_of(label);
+  for (const std::string& folder : {own, photo_folder(own)}) {
     for (const char* suffix : {".jpg", ".jpeg", ".png", ".JPG", ".JPEG", ".PNG"}) {
-      const Path photo = folder / label.filename().replace_extension(suffix);
-      if (!file_exists(photo.string())) continue;
-      QQ_TRY(const calib::Image size, calib::read_image_size(photo.string()));
+      const std::string photo = paths::joined(folder, stem + suffix);
+      if (!file_exists(photo)) continue;
+      QQ_TRY(const calib::Image size, calib::read_image_size(photo));
       image.width = size.width, image.height = size.height;
       return Status();
     }

@@ -2,13 +2,13 @@
 #include "pipeline/rescue/apply_rescue.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "base/run_files.h"
 #include "base/stopwatch.h"
 #include "calib/sample_readers.h"
@@ -35,7 +35,7 @@ std::string rescued_settings_path(const Run& run, const RescueReport& report) {
   const bool names_parts = !report.float_nodes.empty() || !report.tensors_in_16_bits.empty();
   if (!names_parts || report.unnamed_float_nodes > 0) return "";
   if (run.request.in_memory || run.state.settings.runtime.crypto_mode) return "";
-  const std::string path = std::filesystem::path(run.report.output_path).replace_extension(".rescued.yaml").string();
+  const std::string path = paths::with_suffix(run.report.output_path, ".rescued.yaml");
   return check_not_input(path).ok() ? path : "";
 }
 

@@ -2,9 +2,9 @@
 #include "pipeline/run/facts.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
+#include "base/platform/files.h"
 #include "ir/quantizing_ops.h"
 #include "ir/traversal.h"
 #include "pass/pass_info.h"
@@ -139,9 +139,8 @@ Progress progress_of(const std::string& phase, size_t done, size_t total, const 
 }
 
 uint64_t file_size(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  return error ? 0 : static_cast<uint64_t>(size);
+  const auto file = platform::describe(path);
+  return file && file->kind == platform::FileKind::kFile ? file->bytes : 0;
 }
 
 }  // namespace quarkq::pipeline

@@ -2,10 +2,10 @@
 #include "pipeline/run/job.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/file_system.h"
 #include "base/isa.h"
+#include "base/paths.h"
 #include "calib/data_reader.h"
 #include "calib/sample_readers.h"
 #include "config/named_files.h"
@@ -43,10 +43,8 @@ constexpr size_t kResidentWeights = size_t{128} << 20;  // enough for the larges
 
 /// What is computed from weights goes to a temporary file beside the model, or where temporary files belong.
 std::shared_ptr<SpillFile> make_spill_file(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
-  for (const auto& place : {folder, std::filesystem::temp_directory_path(error)}) {
-    Result<std::shared_ptr<SpillFile>> made = SpillFile::create(place.string());
+  for (const std::string& place : {paths::folder_of(paths::absolute(path)), paths::temporary_folder()}) {
+    Result<std::shared_ptr<SpillFile>> made = SpillFile::create(place);
     if (made.ok()) return std::move(made).value();
   }
   return nullptr;

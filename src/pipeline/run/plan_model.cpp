@@ -2,7 +2,6 @@
 #include "pipeline/run/plan_model.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/file_system.h"
 #include "base/run_files.h"

@@ -2,12 +2,12 @@
 #include "pipeline/run/tail.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "base/run_files.h"
 #include "base/strings.h"
 #include "ir/edit.h"
@@ -276,8 +276,7 @@ CutTailPtr judged_tail(const CutTailPtr& tail, const ir::Graph& body) {
 // Files: the tail has the name of its body.
 
 std::string tail_path(const std::string& path) {
-  const std::filesystem::path result(path);
-  return (result.parent_path() / (result.stem().string() + "_tail" + result.extension().string())).string();
+  return paths::joined(paths::folder_of(path), paths::stem_of(path) + "_tail" + paths::suffix_of(path));
 }
 
 void mark_body(ir::Model& body, const CutTail& tail) {
@@ -297,7 +296,8 @@ Result<ir::Model> load_whole(const ModelFile& file, onnx_io::LoadReport& report)
   QQ_TRY(ir::Model body, load_model(file, &report));
   if (!is_body(body)) return body;
   if (file.is_in_memory()) {
-    report.findings.add("tail-missing", file.path, "ends before its tail, which only files have; only the body is read");
+    report.findings.add("tail-missing", file.path,
+                        "ends before its tail, which only files have; only the body is read");
     return body;
   }
   const std::string path = tail_path(file.path);

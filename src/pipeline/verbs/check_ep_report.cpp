@@ -2,8 +2,7 @@
 // check --ep-report: the placement that a compiler reported, compared with the prediction, and what it teaches.
 #include "quarkq/ep_report.h"
 
-#include <filesystem>
-
+#include "base/paths.h"
 #include "base/strings.h"
 #include "config/targets/target.h"
 #include "pipeline/ep_report/read_reported.h"
@@ -57,7 +56,7 @@ Result<std::string> learned_target(const EpReport& report, const SeenOn& seen, c
                             " has counts but no nodes to learn from, needed is vitisai_ep_report.json");
   }
   const std::string compiler = stated(seen.compiler.empty() ? report.compiler : seen.compiler);
-  const std::string model = std::filesystem::path(report.predicted.model_path).filename().string();
+  const std::string model = paths::name_of(report.predicted.model_path);
   const std::string source =
       cat(model, " on ", stated(seen.device), ", driver ", stated(seen.driver), ", compiler ", compiler);
   QQ_TRY(const config::Target target, config::load_target(report.predicted.target));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "quarkq/convert.h"
 
-#include <filesystem>
-
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "base/stopwatch.h"
 #include "exec/environment.h"
 #include "ir/check_graph.h"
@@ -51,8 +50,7 @@ Status write(const ConvertRequest& request, const ir::Model& model, const std::v
     report.bytes = saved.model_bytes + saved.data_bytes;
   }
   for (const pass::SideFile& file : files) {
-    std::error_code failed;  // write_file() says what a missing folder leads to
-    std::filesystem::create_directories(std::filesystem::path(file.path).parent_path(), failed);
+    static_cast<void>(paths::make_folders(paths::folder_of(file.path)));  // write_file() reports a missing folder
     QQ_RETURN_IF_ERROR(write_file(file.path, file.content));
     report.files.push_back(file.path);
   }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "quarkq/quantize.h"
 
-#include <filesystem>
-
 #include "base/file_system.h"
 #include "base/parse_text.h"
+#include "base/paths.h"
 #include "config/targets/target.h"
 #include "pipeline/report/json.h"
 #include "pipeline/run/job.h"
@@ -75,11 +74,11 @@ struct Deployed {
 };
 
 Result<Deployed> deployed_files(const std::string& path) {
-  Deployed files{std::filesystem::path(path).filename().string(), "", {}};
+  Deployed files{paths::name_of(path), "", {}};
   onnx_io::LoadReport loaded;
   QQ_TRY(const ir::Model body, pipeline::load_model(path, &loaded));
   if (!pipeline::is_body(body)) return files;
-  files.tail = std::filesystem::path(pipeline::tail_path(path)).filename().string();
+  files.tail = paths::name_of(pipeline::tail_path(path));
   QQ_TRY(const ir::Model whole, pipeline::load_whole(path, loaded));
   for (const ir::ValueId output : whole.graph.outputs()) files.outputs.push_back(whole.graph.value(output).name);
   return files;
@@ -144,10 +143,7 @@ Result<std::vector<std::string>> write_deployment(const std::string& model_path,
   QQ_TRY(const std::string hash, hash_of(model_path));
   QQ_TRY(const Deployed deployed, deployed_files(model_path));
   const Options options = options_of(facts, hash);
-  const std::filesystem::path base(folder);
-  std::error_code error;
-  std::filesystem::create_directories(base, error);
-  if (error) return io_error(folder, ": cannot be made: ", error.message());
+  QQ_RETURN_IF_ERROR(paths::make_folders(folder));
   std::vector<std::pair<const char*, std::string>> files;
   if (!options.vaiml.empty()) files.emplace_back(kConfigFile, pipeline::text(config_file(options.vaiml)));
   files.emplace_back("provider_options.json", pipeline::text(options.provider));
@@ -155,7 +151,7 @@ Result<std::vector<std::string>> write_deployment(const std::string& model_path,
   files.emplace_back("deployment.md", deployment_page(facts, deployed, options));
   std::vector<std::string> written;
   for (const auto& [name, text] : files) {
-    written.push_back((base / name).string());
+    written.push_back(paths::joined(folder, name));
     QQ_RETURN_IF_ERROR(write_file(written.back(), text));
   }
   return written;

@@ -2,12 +2,12 @@
 #include "quarkq/quantize.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "base/file_system.h"
 #include "base/isa.h"
+#include "base/paths.h"
 #include "base/stopwatch.h"
 #include "calib/sample_readers.h"
 #include "config/format_settings.h"
@@ -245,7 +245,7 @@ Status check_pair_outputs(const QuantizeRequest& request, const pipeline::Job& j
   QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, tail));
   if (request.joined_path.empty()) return Status();
   for (const std::string& other : {output, tail}) {
-    if (std::filesystem::absolute(request.joined_path) != std::filesystem::absolute(other)) continue;
+    if (paths::absolute(request.joined_path) != paths::absolute(other)) continue;
     return invalid_argument("--joined: found ", request.joined_path,
                             ", which this run writes as well; pass another file");
   }
@@ -266,8 +266,7 @@ Result<pipeline::Job> open_checked(const QuantizeRequest& request, const pipelin
 }  // namespace
 
 std::string default_output_path(const std::string& model_path) {
-  const std::filesystem::path path(model_path);
-  return (path.parent_path() / (path.stem().string() + "_quantized.onnx")).string();
+  return paths::joined(paths::folder_of(model_path), paths::stem_of(model_path) + "_quantized.onnx");
 }
 
 namespace {

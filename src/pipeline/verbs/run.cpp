@@ -2,11 +2,11 @@
 #include "quarkq/evaluate.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "base/file_system.h"
+#include "base/paths.h"
 #include "base/stopwatch.h"
 #include "calib/data_reader.h"
 #include "calib/npy.h"
@@ -29,13 +29,6 @@ std::string folder_name(std::string output) {
     if (c == '/' || c == ':') c = '_';
   }
   return output;
-}
-
-Status make_folder(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) return io_error(path, ": cannot make this folder, ", error.message());
-  return Status();
 }
 
 /// The folder of each output's results. Where two names are spelt the same, outputs whose own name it is come first,
@@ -62,7 +55,7 @@ std::map<std::string, std::string> renamed_folders(const std::vector<std::string
                                                    const std::vector<std::string>& folders) {
   std::map<std::string, std::string> renamed;
   for (size_t i = 0; outputs.size() > 1 && i < outputs.size(); ++i) {
-    const std::string own = std::filesystem::path(folders[i]).filename().string();
+    const std::string own = paths::name_of(folders[i]);
     if (own != folder_name(outputs[i])) renamed.emplace(outputs[i], own);
   }
   return renamed;
@@ -73,7 +66,7 @@ Status write_results(const std::vector<std::string>& folders, const std::string&
   for (size_t i = 0; i < results.size(); ++i) {
     const std::string& folder = folders[i];
     const std::string path = cat(folder, "/", sample, ".npy");  // the name of a sample may hold that of its class
-    QQ_RETURN_IF_ERROR(make_folder(std::filesystem::path(path).parent_path().string()));
+    QQ_RETURN_IF_ERROR(paths::make_folders(paths::folder_of(path)));
     QQ_RETURN_IF_ERROR(calib::write_npy(path, results[i]));
   }
   return Status();

@@ -2,11 +2,11 @@
 // score(): the metrics of one or two sides, models or folders of results.
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "calib/sample_readers.h"
 #include "exec/environment.h"
 #include "metrics/metric_table.h"
@@ -35,8 +35,7 @@ class TemporaryFolder {
   TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    if (!path_.empty()) paths::remove_tree(path_);
   }
 
   const std::string& path() const { return path_; }

@@ -2,12 +2,12 @@
 #include "pipeline/verbs/score_side.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 
 #include "base/file_system.h"
 #include "base/parse_text.h"
+#include "base/paths.h"
 #include "base/run_command.h"
 #include "calib/image/decode_image.h"
 #include "calib/npy.h"
@@ -37,29 +37,21 @@ std::string join_path(const std::string& folder, const std::string& name) {
   return folder.empty() || folder.ends_with('/') ? folder + name : folder + "/" + name;
 }
 
-bool is_same_folder(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return std::filesystem::equivalent(a, b, error);
-}
-
 /// The results below one of the two folders.
 class Walk {
  public:
   /// `other` is the second folder: when it is inside `root`, its files are not results of `root`.
   Walk(const std::string& root, const std::string& other) : root_(root), other_(other) {
-    std::error_code error;
-    auto folder = std::filesystem::canonical(root, error);
-    while (folder.has_relative_path()) {
-      folder = folder.parent_path();
-      above_.push_back(folder.string());
-    }
+    std::string folder = paths::real(root).value_or("");
+    for (std::string above = paths::folder_of(folder); above != folder; above = paths::folder_of(folder))
+      above_.push_back(folder = above);
     first_ = above_.size();
   }
 
   /// Adds the results below `root`/`inner` as paths below `root`.
   Status collect(const std::string& inner) {
     const std::string folder = inner.empty() ? root_ : join_path(root_, inner);
-    const auto is_this = [&](const std::string& one) { return is_same_folder(folder, one); };
+    const auto is_this = [&](const std::string& one) { return paths::is_same(folder, one); };
     if (!inner.empty() && is_this(other_)) return Status();
     if (std::any_of(above_.begin(), above_.end(), is_this)) return Status();  // a link that leads back
     if (above_.size() - first_ > kMaxDepth) return bad_data(folder, ": is more than ", kMaxDepth, " folders deep");

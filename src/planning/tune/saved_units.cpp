@@ -3,10 +3,10 @@
 #include "planning/tune/saved_units.h"
 
 #include <cstring>
-#include <filesystem>
 
 #include "base/file_system.h"
 #include "base/hash.h"
+#include "base/paths.h"
 
 namespace quarkq::planning::finetune {
 namespace {
@@ -189,36 +189,29 @@ Status SavedUnits::save_training(size_t index, const std::string& key, const Sav
   return write_file(training_path(index), encode_saved_training(key, training));
 }
 
-Status SavedUnits::make_folder() const {
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) return io_error(folder_, ": cannot make this folder, ", error.message());
-  return Status();
-}
+Status SavedUnits::make_folder() const { return paths::make_folders(folder_); }
 
 Status SavedUnits::save(size_t index, const std::string& key, const SavedUnit& unit) const {
   if (folder_.empty()) return Status();
   QQ_RETURN_IF_ERROR(make_folder());
   QQ_RETURN_IF_ERROR(write_file(path(index), encode_saved_unit(key, unit)));
-  std::error_code ignored;
-  std::filesystem::remove(training_path(index), ignored);
+  paths::remove(training_path(index));
   return Status();
 }
 
 void SavedUnits::remove(size_t count) const {
   if (folder_.empty()) return;
-  std::error_code ignored;
   for (size_t i = 0; i < count; ++i) {
-    std::filesystem::remove(path(i), ignored);
-    std::filesystem::remove(training_path(i), ignored);
+    paths::remove(path(i));
+    paths::remove(training_path(i));
   }
   const Result<std::vector<std::string>> left = list_files(folder_, "");
   if (!left.ok()) return;
   for (const std::string& name : left.value()) {  // files of runs that were killed while writing
     if (name.starts_with("layer") && name.find(".bin.part") != std::string::npos)
-      std::filesystem::remove(std::filesystem::path(folder_) / name, ignored);
+      paths::remove(paths::joined(folder_, name));
   }
-  std::filesystem::remove(folder_, ignored);
+  paths::remove(folder_);
 }
 
 }  // namespace quarkq::planning::finetune

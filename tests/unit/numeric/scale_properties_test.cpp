@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "numeric/encode.h"
@@ -81,8 +82,8 @@ TEST(ScalePropertiesTest, PowerOfTwoScalesAreWithinTheRootOfTwo) {
     plain.scale = ScaleKind::kFloat;
     const double exact = static_cast<double>(params_for_range(plain, range).value().scale);
     const double ratio = static_cast<double>(params.scale) / exact;
-    EXPECT_GE(ratio, M_SQRT1_2 * (1 - 1e-6));
-    EXPECT_LE(ratio, M_SQRT2 * (1 + 1e-6));
+    EXPECT_GE(ratio, (1 / std::numbers::sqrt2) * (1 - 1e-6));
+    EXPECT_LE(ratio, std::numbers::sqrt2 * (1 + 1e-6));
   });
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 
+#include "base/platform/folders.h"
 #include "base/platform/native_path.h"
 
 namespace quarkq::platform {
@@ -121,6 +122,17 @@ bool replace_file(const std::string& from, const std::string& to) { return ::ren
 bool link_file(const std::string& from, const std::string& to) { return ::link(from.c_str(), to.c_str()) == 0; }
 bool remove_file(const char* path) { return ::unlink(path) == 0; }
 
+bool make_folder(const std::string& path) { return ::mkdir(path.c_str(), 0777) == 0; }
+bool remove_folder(const std::string& path) { return ::rmdir(path.c_str()) == 0; }
+
+void remove_lock(int fd, const std::string&) { ::close(fd); }
+
+std::optional<std::string> real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&::free)> found(::realpath(path.c_str(), nullptr), ::free);
+  if (found == nullptr) return std::nullopt;
+  return found.get();
+}
+
 bool make_temporary_folder(std::string& path) {
   std::error_code error;
   path = (std::filesystem::temp_directory_path(error) / "quarkq-XXXXXX").string();
@@ -155,6 +167,8 @@ bool list_folder(const std::string& folder, const Wanted& wanted, std::vector<st
 
 bool backslash_separates() { return false; }
 size_t last_separator(std::string_view path) { return path.rfind('/'); }
+std::filesystem::path path_of(const std::string& text) { return text; }
+std::string text_of(const std::filesystem::path& path) { return path.native(); }
 std::filesystem::path native(const std::string& path) { return path; }
 
 bool is_device_name(const std::string& path) {

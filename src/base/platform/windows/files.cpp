@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <new>
 
+#include "base/platform/folders.h"
 #include "base/platform/native_path.h"
 #include "base/platform/process.h"
 #include "base/platform/windows/wide.h"
@@ -237,12 +238,57 @@ bool link_file(const std::string& from, const std::string& to) {
 
 bool remove_file(const char* path) { return succeeded(DeleteFileW(wide_path(path).c_str())); }
 
+bool make_folder(const std::string& path) { return succeeded(CreateDirectoryW(wide_path(path).c_str(), nullptr)); }
+
+bool remove_folder(const std::string& path) { return succeeded(RemoveDirectoryW(wide_path(path).c_str())); }
+
+void remove_lock(int fd, const std::string& path) {
+  _close(fd);
+  remove_file((path + kLockName).c_str());  // fails while another process has the lock
+  remove_folder(path);
+}
+
+namespace {
+
+/// Returns the absolute path if no part of it is a link. Some file systems, and wine for long paths, do not know the
+/// name of an open file.
+std::optional<std::string> full_path_without_links(const std::string& path) {
+  const std::wstring given = wide(path);
+  std::wstring full(GetFullPathNameW(given.c_str(), 0, nullptr, nullptr), L'\0');
+  full.resize(GetFullPathNameW(given.c_str(), static_cast<DWORD>(full.size()), full.data(), nullptr));
+  while (full.size() > 3 && full.ends_with(L'\\')) full.pop_back();
+  for (size_t end = full.find(L'\\'); !full.empty(); end = full.find(L'\\', end + 1)) {
+    const std::string part = narrow(full.substr(0, end));
+    const auto found = describe(part, Links::kRefused);
+    if (found && found->kind == FileKind::kOther) return std::nullopt;
+    if (end == std::wstring::npos) return found ? std::optional(part) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> real_path(const std::string& path) {
+  const HANDLE handle = open_handle(path, {.access = FILE_READ_ATTRIBUTES});
+  if (handle == INVALID_HANDLE_VALUE) {
+    fail_with_errno();
+    return std::nullopt;
+  }
+  std::wstring found(GetFinalPathNameByHandleW(handle, nullptr, 0, VOLUME_NAME_DOS), L'\0');
+  found.resize(GetFinalPathNameByHandleW(handle, found.data(), static_cast<DWORD>(found.size()), VOLUME_NAME_DOS));
+  CloseHandle(handle);
+  constexpr std::wstring_view kPrefix = L"\\\\?\\", kShare = L"\\\\?\\UNC\\";
+  if (found.empty()) return full_path_without_links(path);
+  if (found.starts_with(kShare)) return narrow(L"\\\\" + found.substr(kShare.size()));
+  return narrow(found.starts_with(kPrefix) ? found.substr(kPrefix.size()) : found);
+}
+
 bool make_temporary_folder(std::string& path) {
   std::error_code error;
   uint64_t number = 0;
   fill_random(&number, sizeof number);
-  path = cat(std::filesystem::temp_directory_path(error).string(), "quarkq-", number);
-  return !error && succeeded(CreateDirectoryW(wide_path(path).c_str(), nullptr));
+  path = cat(text_of(std::filesystem::temp_directory_path(error)), "quarkq-", number);
+  return !error && make_folder(path);
 }
 
 bool list_folder(const std::string& folder, const Wanted& wanted, std::vector<std::string>& names) {
@@ -268,6 +314,8 @@ bool list_folder(const std::string& folder, const Wanted& wanted, std::vector<st
 
 bool backslash_separates() { return true; }
 size_t last_separator(std::string_view path) { return path.find_last_of("/\\:"); }
+std::filesystem::path path_of(const std::string& text) { return wide(text); }
+std::string text_of(const std::filesystem::path& path) { return narrow(path.native()); }
 std::filesystem::path native(const std::string& path) { return wide_path(path); }
 bool is_device_name(const std::string& path) { return is_windows_device(path); }
 std::string fault_of_name(const std::string& path) { return windows_name_fault(path); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The report of check_ep_report() as an HTML page: predicted and reported regions side by side, and what differs.
-#include <filesystem>
 
+#include "base/paths.h"
 #include "base/strings.h"
 #include "pipeline/report/html/markup.h"
 #include "pipeline/report/html/region_strip.h"
@@ -17,7 +17,7 @@ std::string percent_text(double share) { return short_number(100 * share) + " %"
 
 std::string ep_report_header(const EpReport& report) {
   const TargetCounts &predicted = report.predicted.counts, &real = report.real;
-  const std::string file = std::filesystem::path(report.predicted.model_path).filename().string();
+  const std::string file = paths::name_of(report.predicted.model_path);
   std::string tiles = tile("nodes on " + report.predicted.label, cat(real.npu, " of ", real.total));
   tiles += tile("predicted", cat(predicted.npu, " of ", predicted.total));
   if (report.has_nodes) tiles += tile("agreement", percent_text(report.agreement()));

@@ -2,11 +2,11 @@
 #include "quarkq/quantize.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/error.h"
 #include "base/file_system.h"
 #include "base/parse_text.h"
+#include "base/paths.h"
 #include "pipeline/report/html/charts.h"
 #include "pipeline/report/html/markup.h"
 #include "pipeline/report/html/tune_page.h"
@@ -62,7 +62,7 @@ std::string header(const Json& run) {
                 count_of(run.at("nodes").at("selected")) + " of " + count_of(run.at("nodes").at("total")));
   tiles += tile("samples", count_of(run.at("samples")));
   tiles += tile("seconds", short_number(run.at("seconds").get<double>()));
-  const std::string file = std::filesystem::path(text_of(run, "model")).filename().string();
+  const std::string file = paths::name_of(text_of(run, "model"));
   return text_element("h1", file) + "\n" + verdict(run) +
          element("p", {{"class", "note"}},
                  escaped(text_of(run, "model") + ", written to " + text_of(run, "output") + " by quarkq " +

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The report of check_target() as an HTML page: verdict, findings, the regions of the graph, what does not run and why.
 #include <algorithm>
-#include <filesystem>
 
+#include "base/paths.h"
 #include "base/strings.h"
 #include "pipeline/report/html/markup.h"
 #include "pipeline/report/html/region_strip.h"
@@ -28,7 +28,7 @@ std::string target_header(const TargetReport& report) {
   tiles += tile("regions", cat(report.unblocked.regions));
   tiles += tile("multiply-accumulates on " + report.label, share_text(counts.mac_share));
   tiles += tile("unknown operators", cat(report.verdicts[static_cast<size_t>(NodeVerdict::kUnknown)]));
-  const std::string file = std::filesystem::path(report.model_path).filename().string();
+  const std::string file = paths::name_of(report.model_path);
   return text_element("h1", file + " on " + report.target) + "\n" +
          element("p", {{"class", "verdict"}}, element("b", {}, escaped("Verdict: " + report.verdict))) +
          element("p", {{"class", "note"}},

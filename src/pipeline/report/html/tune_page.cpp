@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
+#include "base/paths.h"
 #include "base/strings.h"
 #include "pipeline/report/html/charts.h"
 #include "pipeline/report/html/markup.h"
@@ -47,7 +47,7 @@ std::string header(const Json& run) {
   tiles += tile("size", bytes_text(best.at("bytes").get<double>()));
   tiles += tile("trials", std::to_string(trials.size()));
   tiles += tile("seconds", figure(run.at("seconds")));
-  const std::string file = std::filesystem::path(text_of(run, "model")).filename().string();
+  const std::string file = paths::name_of(text_of(run, "model"));
   return text_element("h1", "Tuning of " + file) + "\n" + verdict(run) +
          element("p", {{"class", "note"}},
                  escaped(cat(text_of(run, "model"), ", written to ", text_of(run, "output"), " by quarkq ",
