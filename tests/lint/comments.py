@@ -22,7 +22,7 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+")
 CALL = re.compile(r"(?<![\w.>])((?:\w+::)*[a-z]\w*)\(\)")
 QUOTED = re.compile(r"`((?:\w+::)*[a-z][a-z0-9]*(?:_[a-z0-9]+)+_?)`")
 # What belongs to others: headers, files and flags of compilers, tools and the reference.
-OTHERS_FILES = re.compile(r"(onnxruntime_c_api|onnxruntime_cxx_api|stb_image\w*|xxhash|zlib|omp|cpuid|immintrin|fcntl|unistd|stdlib|setup|old_script|quantize|my_\w+)\.(h|py)$"
+OTHERS_FILES = re.compile(r"(onnxruntime_c_api|onnxruntime_cxx_api|stb_image\w*|xxhash|zlib|omp|cpuid|immintrin|fcntl|unistd|stdlib|setup|old_script|quantize|session|my_\w+)\.(h|py)$"
                           r"|\.pb\.h$|^(core|algorithm|onnx|quark|torch)/|^yaml-cpp/|^gtest/")
 OTHERS_FLAGS = {"--preset", "--build", "--gtest-filter", "--prefix", "--no-install-recommends", "--quiet", "--version", "--help", "--install", "--target",
                 "--array", "--cpus-per-task"}  # the last two: Slurm
