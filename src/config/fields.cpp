@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/strings.h"
 #include "config/load.h"
+#include "config/low_bit_weights.h"
 #include "config/sample_settings.h"
 
 namespace quarkq::config {
@@ -61,6 +62,10 @@ constexpr Allowed checked_by(Status (*check)(const Node&, const std::string& pat
 
 Status check_backend(const Node& node, const std::string&) {
   return node.is_text() ? asked_provider(node.as_text()).status() : Status();
+}
+
+Status check_weight_size(const Node& node, const std::string& path) {
+  return node.is_null() ? Status() : read_size(node, path).status();
 }
 
 Status check_raw_formats(const Node& node, const std::string&) { return read_raw_formats(node).status(); }

@@ -8,11 +8,11 @@
 
 namespace quarkq::config {
 
-Result<GptqSettings> read_gptq_settings(const Settings& settings) {
+Result<GptqSettings> read_gptq_settings(const Settings& settings, const GptqSettings& defaults) {
   const OptionMap map(settings.algorithms.gptq_params.node, "GPTQParams");
   QQ_RETURN_IF_ERROR(map.check_keys(
       {"Bits", "BlockSize", "GroupSize", "PercDamp", "ActOrder", "PerChannel", "MSE", "WeightSymmetric"}));
-  GptqSettings options;
+  GptqSettings options = defaults;
   QQ_RETURN_IF_ERROR(map.take_given("BlockSize", options.block_size));
   QQ_RETURN_IF_ERROR(map.take_given("GroupSize", options.group_size));
   QQ_RETURN_IF_ERROR(map.take_given("PercDamp", options.damping));
@@ -50,30 +50,92 @@ Status check_nbits_block(const char* option, int64_t size) {
                           " is not a block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
 }
 
-Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings) {
-  const OptionMap map(settings.matmul_nbits.matmul_nbits_params.node, "MatMulNBitsParams");
-  QQ_RETURN_IF_ERROR(map.check_keys({"Algorithm", "GroupSize", "Symmetric", "Bits", "AccuracyLevel", "EmbeddingBits"}));
-  MatMulNBitsSettings options;
-  int64_t bits = kMatMulNBitsBits;
+namespace {
+
+Status check_bits(const OptionMap& map, const Settings& settings, int64_t bits) {
+  // The reference always writes 4 bits, but the configured number into the node, which then reads them wrongly.
+  if (bits != 4 && !settings.quirk(Quirk::kStoreManyBits))
+    return unsupported(map.name_of("Bits"), ": ", bits, "; only 4 are supported with --compat");
+  if (bits == 2 || bits == 3 || bits == 4 || bits == 8) return Status();
+  return invalid_argument(map.name_of("Bits"), ": ", bits, ", allowed are 2, 3 (stored in 4), 4 and 8");
+}
+
+Result<NBitsAlgorithm> read_nbits_algorithm(const OptionMap& map) {
   std::string algorithm = kAlgorithms[0].text;
   QQ_RETURN_IF_ERROR(map.take_given("Algorithm", algorithm));
-  QQ_RETURN_IF_ERROR(map.take_given("GroupSize", options.group_size));
-  QQ_RETURN_IF_ERROR(map.take_given("Symmetric", options.symmetric));
-  QQ_RETURN_IF_ERROR(map.take_given("Bits", bits));
-  QQ_RETURN_IF_ERROR(map.take_given("AccuracyLevel", options.accuracy_level));
-  QQ_RETURN_IF_ERROR(map.take_given("EmbeddingBits", options.embedding_bits));  // not in the reference
   const auto* const found = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms),
                                          [&](const AlgorithmName& row) { return algorithm == row.text; });
   if (found == std::end(kAlgorithms))
     return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm,
                             "', allowed are DEFAULT, HQQ, GPTQ and K_QUANT");
-  options.algorithm = found->value;
-  // The reference always writes 4 bits, but the configured number into the node, which then reads them wrongly.
-  if (bits != kMatMulNBitsBits) return unsupported("MatMulNBitsParams.Bits: ", bits, "; only 4 are supported");
-  if (options.embedding_bits != 0 && options.embedding_bits != 8)
-    return invalid_argument("MatMulNBitsParams.EmbeddingBits: ", options.embedding_bits,
-                            ", allowed are 0 (tables stay as they are) and 8");
-  QQ_RETURN_IF_ERROR(check_nbits_block("MatMulNBitsParams.GroupSize", options.group_size));
+  return found->value;
+}
+
+/// Reads the keys of the last matrix, which otherwise has the format of the others.
+Status read_head(const OptionMap& map, MatMulNBitsSettings& options) {
+  options.head = options.matrices;
+  int64_t bits = options.head.bits;
+  QQ_RETURN_IF_ERROR(map.take_given("HeadBits", bits));
+  QQ_RETURN_IF_ERROR(map.take_given("HeadGroupSize", options.head.block));
+  if (bits != 2 && bits != 3 && bits != 4 && bits != 8)
+    return invalid_argument("MatMulNBitsParams.HeadBits: ", bits, ", allowed are 2, 3 (stored in 4), 4 and 8");
+  options.head.bits = static_cast<int>(bits);
+  return check_nbits_block("MatMulNBitsParams.HeadGroupSize", options.head.block);
+}
+
+Status read_tables(const OptionMap& map, MatMulNBitsSettings& options) {
+  options.tables = {8, options.matrices.block, true};
+  int64_t bits = 0;
+  QQ_RETURN_IF_ERROR(map.take_given("EmbeddingBits", bits));
+  QQ_RETURN_IF_ERROR(map.take_given("EmbeddingGroupSize", options.tables.block));
+  if (bits != 0 && bits != 4 && bits != 8)
+    return invalid_argument("MatMulNBitsParams.EmbeddingBits: ", bits,
+                            ", allowed are 0 (tables stay as they are), 4 and 8");
+  options.has_tables = bits != 0;
+  if (options.has_tables) options.tables.bits = static_cast<int>(bits);
+  return check_nbits_block("MatMulNBitsParams.EmbeddingGroupSize", options.tables.block);
+}
+
+/// Reads keys of the block quarkq.
+Status read_own_keys(const Settings& settings, MatMulNBitsSettings& options) {
+  const ToolBlock& own = settings.tool;
+  if (own.nbits_form.value_or("") == "qdq") options.form = NBitsForm::kQdq;
+  options.target_bits = own.target_bits.value_or(0);
+  if (own.target_size) {
+    QQ_TRY(options.target_bytes, read_size(Node(*own.target_size), "quarkq.target_size"));
+  }
+  if (options.target_bits > 0 && options.target_bytes > 0)
+    return invalid_argument("quarkq.target_bits and quarkq.target_size are both set; set one of them");
+  if (options.has_target() && own.nbits_plan)
+    return invalid_argument("quarkq.nbits_plan: the plan decides the size; remove target_bits and target_size");
+  const bool has_2_bits = options.matrices.bits == 2 || options.head.bits == 2;
+  if (options.form == NBitsForm::kQdq && has_2_bits)
+    return unsupported("quarkq.nbits_form: qdq stores 4 and 8 bits; set Bits and HeadBits to 3, 4 or 8");
+  return Status();
+}
+
+}  // namespace
+
+Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings) {
+  const OptionMap map(settings.matmul_nbits.matmul_nbits_params.node, "MatMulNBitsParams");
+  // The last five keys are not in the reference.
+  QQ_RETURN_IF_ERROR(map.check_keys({"Algorithm", "GroupSize", "Symmetric", "Bits", "AccuracyLevel", "EmbeddingBits",
+                                     "EmbeddingGroupSize", "HeadBits", "HeadGroupSize"}));
+  MatMulNBitsSettings options;
+  int64_t bits = options.matrices.bits;
+  QQ_TRY(options.algorithm, read_nbits_algorithm(map));
+  QQ_RETURN_IF_ERROR(map.take_given("GroupSize", options.matrices.block));
+  QQ_RETURN_IF_ERROR(map.take_given("Symmetric", options.matrices.is_symmetric));
+  QQ_RETURN_IF_ERROR(map.take_given("Bits", bits));
+  QQ_RETURN_IF_ERROR(map.take_given("AccuracyLevel", options.accuracy_level));
+  const bool is_written = options.algorithm == NBitsAlgorithm::kDefault || options.algorithm == NBitsAlgorithm::kKQuant;
+  options.writes_accuracy_level = is_written || (options.accuracy_level != 0 && settings.quirk(Quirk::kStoreManyBits));
+  QQ_RETURN_IF_ERROR(check_bits(map, settings, bits));
+  options.matrices.bits = static_cast<int>(bits);
+  QQ_RETURN_IF_ERROR(check_nbits_block("MatMulNBitsParams.GroupSize", options.matrices.block));
+  QQ_RETURN_IF_ERROR(read_head(map, options));
+  QQ_RETURN_IF_ERROR(read_tables(map, options));
+  QQ_RETURN_IF_ERROR(read_own_keys(settings, options));
   return options;
 }
 

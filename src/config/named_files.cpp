@@ -19,7 +19,8 @@ namespace {
 
 /// Keys whose file is written, or read if it is there and else written.
 constexpr std::string_view kWritten[] = {"SaveAndRestore",         "TensorsRangeFile", "SensitivityCacheFile",
-                                         "sensitivity_cache_file", "info_csv",         "output_model_path"};
+                                         "sensitivity_cache_file", "info_csv",         "output_model_path",
+                                         "nbits_plan_out"};
 /// Keys of folders for temporary and intermediate files.
 constexpr std::string_view kWorkFolders[] = {"CacheDir", "cache_dir", "TmpDir", "tmp_dir", "search_cache_dir"};
 /// Keys of folders with samples. A folder with the name of another text, such as a node, is not an input.

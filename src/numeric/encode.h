@@ -40,16 +40,17 @@ struct Extremes {
   bool has_nan = false;
 };
 
-/// A row-major matrix [depth, columns] to be stored in 4-bit blocks along its depth.
+/// A row-major matrix [depth, columns] to be stored in blocks of 2, 3, 4 or 8 bits along its depth.
 struct NBitsMatrix {
   const float* values = nullptr;
   int64_t depth = 0, columns = 0;
-  int64_t block = 0;  ///< Must be even.
+  int64_t block = 0;  ///< Must be a multiple of 4.
   bool is_symmetric = false;
+  int bits = 4;  ///< 3 bits are stored in 4, with 4 added to codes and zero points.
 };
 
-/// Output of the blocks: codes [columns, blocks, block / 2], two per byte, the first in the low half. Codes beyond the
-/// depth must be 0 already. Scales and integer zero points are [columns, blocks].
+/// Output of the blocks: codes [columns, blocks, bytes of a block], the first of a byte in its lowest bits. Codes
+/// beyond the depth must be 0 already. Scales and integer zero points are [columns, blocks].
 struct NBitsBlocks {
   uint8_t* packed = nullptr;
   float *scales = nullptr, *zeros = nullptr;

@@ -25,13 +25,24 @@ inline float rounded_half_away(float value) {
   return whole + (rest >= 0.5f ? 1.0f : rest <= -0.5f ? -1.0f : -0.0f);  // -0 keeps the sign of a zero
 }
 
-constexpr float kLargestCode = 15.0f, kMiddle = 8.0f;
+/// The codes of a width, and how they are stored.
+struct CodeRange {
+  float largest, middle;
+  int32_t moved_by;  ///< Added to stored codes and zero points.
+  int32_t stored_bits;
 
-/// NaN becomes 0.
-inline float limited_code(float code) {
-  const float positive = code >= 0 ? code : 0.0f;
-  return positive > kLargestCode ? kLargestCode : positive;
-}
+  explicit CodeRange(int bits)
+      : largest(static_cast<float>((1 << bits) - 1)),
+        middle(static_cast<float>(1 << (bits - 1))),
+        moved_by(bits == 3 ? 4 : 0),
+        stored_bits(bits == 3 ? 4 : bits) {}
+  int64_t per_byte() const { return 8 / stored_bits; }
+  /// NaN becomes 0.
+  float limited(float code) const {
+    const float positive = code >= 0 ? code : 0.0f;
+    return positive > largest ? largest : positive;
+  }
+};
 
 /// Columns that are rounded together: a row of a tile is four cache lines, and a tile of 128 rows fits into the first
 /// level of the cache.
@@ -41,7 +52,7 @@ constexpr int64_t kMostRows = 256;  // Rows of a tile whose bytes are kept befor
 struct Tile {
   float low[kTile], high[kTile];
   float scale[kTile], inverse[kTile], zero[kTile];
-  uint8_t pairs[kMostRows / 2 * kTile];
+  uint8_t bytes[kMostRows * kTile];
 };
 
 void find_ranges(const float* rows, int64_t stride, int64_t count, int64_t width, Tile& tile) {
@@ -56,35 +67,60 @@ void find_ranges(const float* rows, int64_t stride, int64_t count, int64_t width
   }
 }
 
-void find_symmetric_grids(int64_t width, Tile& tile) {
+void find_symmetric_grids(int64_t width, const CodeRange& range, Tile& tile) {
   for (int64_t c = 0; c < width; ++c) {
     const float low = tile.low[c], high = tile.high[c];
-    tile.scale[c] = (std::abs(high) > std::abs(low) ? high : low) / -kMiddle;
-    tile.zero[c] = kMiddle;
+    tile.scale[c] = (std::abs(high) > std::abs(low) ? high : low) / -range.middle;
+    tile.zero[c] = range.middle;
   }
 }
 
-void find_asymmetric_grids(int64_t width, Tile& tile) {
+void find_asymmetric_grids(int64_t width, const CodeRange& range, Tile& tile) {
   for (int64_t c = 0; c < width; ++c) {
     const float low = 0.0f < tile.low[c] ? 0.0f : tile.low[c], high = tile.high[c] < 0.0f ? 0.0f : tile.high[c];
-    const float scale = (high - low) / kLargestCode;
+    const float scale = (high - low) / range.largest;
     tile.scale[c] = scale;
-    tile.zero[c] = scale == 0 ? 0.0f : std::clamp(rounded_half_away(-low / scale), 0.0f, kLargestCode);
+    tile.zero[c] = scale == 0 ? 0.0f : std::clamp(rounded_half_away(-low / scale), 0.0f, range.largest);
   }
 }
 
-/// Codes of two rows, in bytes. A row beyond the depth is null: its codes are 0.
-void encode_pair(const float* even, const float* odd, int64_t width, const Tile& tile, uint8_t* bytes) {
-  const auto code = [&](float value, int64_t c) {
-    return static_cast<int32_t>(limited_code(rounded_half_away(value * tile.inverse[c] + tile.zero[c])));
-  };
-  if (odd == nullptr) {
+/// `count` rows of a tile, `stride` elements apart.
+struct TileRows {
+  const float* first;
+  int64_t stride, count, width;
+};
+
+/// Encodes the rows of one byte per column. There may be fewer rows than a byte has codes: the others are 0.
+void encode_byte(const TileRows& rows, const CodeRange& range, const Tile& tile, uint8_t* bytes) {
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const float* const values = rows.first + r * rows.stride;
+    const auto shift = static_cast<int32_t>(r) * range.stored_bits;
+    const int32_t kept = r == 0 ? 0 : 0xff;
 #pragma omp simd
-    for (int64_t c = 0; c < width; ++c) bytes[c] = static_cast<uint8_t>(code(even[c], c));
-    return;
+    for (int64_t c = 0; c < rows.width; ++c) {
+      const float steps = rounded_half_away(values[c] * tile.inverse[c] + tile.zero[c]);
+      const int32_t code = static_cast<int32_t>(range.limited(steps)) + range.moved_by;
+      bytes[c] = static_cast<uint8_t>((bytes[c] & kept) | code << shift);
+    }
   }
-#pragma omp simd
-  for (int64_t c = 0; c < width; ++c) bytes[c] = static_cast<uint8_t>(code(even[c], c) | code(odd[c], c) << 4);
+}
+
+/// Encodes the rows of a block, and stores the bytes of each column together, `to_stride` bytes apart.
+void encode_block(const TileRows& rows, const CodeRange& range, Tile& tile, uint8_t* to, int64_t to_stride) {
+  const int64_t per_byte = range.per_byte();
+  for (int64_t part = 0; part < rows.count; part += kMostRows) {
+    const int64_t count = std::min(kMostRows, rows.count - part), bytes = (count + per_byte - 1) / per_byte;
+    for (int64_t p = 0; p < bytes; ++p) {
+      const int64_t row = p * per_byte;
+      const TileRows some{rows.first + (part + row) * rows.stride, rows.stride, std::min(per_byte, count - row),
+                          rows.width};
+      encode_byte(some, range, tile, tile.bytes + p * kTile);
+    }
+    for (int64_t c = 0; c < rows.width; ++c) {
+      uint8_t* const column = to + c * to_stride + part / per_byte;
+      for (int64_t p = 0; p < bytes; ++p) column[p] = tile.bytes[p * kTile + c];
+    }
+  }
 }
 
 }  // namespace
@@ -135,7 +171,8 @@ void clip_to_bfloat16(const float* values, float* result, int64_t count) {
 }
 
 void round_nbits(const NBitsMatrix& matrix, int64_t begin, int64_t end, const NBitsBlocks& out) {
-  const int64_t blocks = (matrix.depth + matrix.block - 1) / matrix.block, half = matrix.block / 2;
+  const CodeRange range(matrix.bits);
+  const int64_t blocks = (matrix.depth + matrix.block - 1) / matrix.block, bytes = matrix.block / range.per_byte();
   Tile tile;
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t first = b * matrix.block, rows = std::min(matrix.block, matrix.depth - first);
@@ -144,27 +181,19 @@ void round_nbits(const NBitsMatrix& matrix, int64_t begin, int64_t end, const NB
       const float* const at = matrix.values + first * matrix.columns + column;
       find_ranges(at, matrix.columns, rows, width, tile);
       if (matrix.is_symmetric) {
-        find_symmetric_grids(width, tile);
+        find_symmetric_grids(width, range, tile);
       } else {
-        find_asymmetric_grids(width, tile);
+        find_asymmetric_grids(width, range, tile);
       }
       for (int64_t c = 0; c < width; ++c) {
         tile.inverse[c] = tile.scale[c] != 0 ? 1.0f / tile.scale[c] : 0.0f;
         out.scales[(column + c) * blocks + b] = tile.scale[c];
-        out.zeros[(column + c) * blocks + b] = tile.zero[c];
+        const float zero = tile.zero[c];
+        // An addition of 0 would lose the sign of a zero.
+        out.zeros[(column + c) * blocks + b] = range.moved_by == 0 ? zero : zero + static_cast<float>(range.moved_by);
       }
-      for (int64_t part = 0; part < rows; part += kMostRows) {
-        const int64_t pairs = (std::min(kMostRows, rows - part) + 1) / 2;
-        for (int64_t p = 0; p < pairs; ++p) {
-          const int64_t row = part + 2 * p;
-          const float* const even = at + row * matrix.columns;
-          encode_pair(even, row + 1 < rows ? even + matrix.columns : nullptr, width, tile, tile.pairs + p * kTile);
-        }
-        for (int64_t c = 0; c < width; ++c) {
-          uint8_t* const bytes = out.packed + ((column + c) * blocks + b) * half + part / 2;
-          for (int64_t p = 0; p < pairs; ++p) bytes[p] = tile.pairs[p * kTile + c];
-        }
-      }
+      uint8_t* const to = out.packed + (column * blocks + b) * bytes;
+      encode_block({at, matrix.columns, rows, width}, range, tile, to, blocks * bytes);
     }
   }
 }

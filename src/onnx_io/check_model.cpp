@@ -73,8 +73,18 @@ Problem gemm(const onnx::NodeProto& node, const Shapes& shapes) {
 Problem matmul_nbits(const onnx::NodeProto& node, const Shapes& shapes) {
   const auto a = shapes.of(node, 0);
   const int64_t inner = attribute(node, "K", kUnknown);
-  if (!a || a->empty() || !differ(a->back(), inner)) return {};
-  return cat("inner dimensions differ: the input is ", shape_text(*a), ", K is ", inner);
+  if (a && !a->empty() && differ(a->back(), inner))
+    return cat("inner dimensions differ: the input is ", shape_text(*a), ", K is ", inner);
+  const auto codes = shapes.of(node, 1);
+  const int64_t columns = attribute(node, "N", kUnknown), block = attribute(node, "block_size", 0);
+  const int64_t bits = attribute(node, "bits", 4);
+  constexpr int64_t kMostDepth = int64_t{1} << 40, kMostBlock = 1 << 20;  // so that no product overflows
+  const bool is_known = inner > 0 && inner < kMostDepth && block > 0 && block <= kMostBlock && bits > 0 && bits <= 8;
+  if (!codes || codes->size() != 3 || !is_known) return {};
+  const int64_t blocks = (inner + block - 1) / block, bytes = block * bits / 8;
+  if (!differ((*codes)[0], columns) && !differ((*codes)[1], blocks) && !differ((*codes)[2], bytes)) return {};
+  return cat("the codes are ", shape_text(*codes), ", N ", columns, ", K ", inner, ", block_size ", block, " and bits ",
+             bits, " need ", columns, "x", blocks, "x", bytes);
 }
 
 /// x: [N, channels, ...], w: [outputs, channels / group, ...]

@@ -7,8 +7,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+import decoders
 from harness import expect, expect_equal, quantize, run_model, temp_folder, test
-from reference import check_model, make_model, mean_cosines, onnxruntime_results, results_like, save_samples, weights
+from reference import (check_model, cosine, expect_same_file, make_model, mean_cosines, onnxruntime_results, results_like, save_samples, session,
+                       weights)
 
 MIN_COSINE = 0.97  # of 4 bits with the float model; 0.99 is usual
 
@@ -65,7 +67,8 @@ def least_squares_come_closer_than_ranges():
             name = next(name[:-3] for name, one in stored.items() if name.endswith("_Q4") and one.shape == (32, 4, 8))
             codes, zeros = (np.stack([one & 15, one >> 4], -1).reshape(32, 4, -1).astype(np.float32) for one in (stored[name + "_Q4"], stored[name + "_zero_points"]))
             blocks = floats.T.reshape(32, 4, 16)
-            importance = np.abs(blocks) + np.sqrt((blocks ** 2).mean(-1, keepdims=True))
+            moments = np.mean([np.load(os.path.join(base, name)) ** 2 for base, _, names in os.walk(calib) for name in names], 0).reshape(1, 4, 16)
+            importance = moments * (np.abs(blocks) + np.sqrt((blocks ** 2).mean(-1, keepdims=True)))
             off[algorithm] = float((importance * ((codes - zeros) * stored[name + "_scales"].reshape(32, 4, 1) - blocks) ** 2).sum())
             run_model(out, calib, results)
             runtime = onnxruntime_results(out, calib)
@@ -82,3 +85,60 @@ def excluded_layers_stay_float():
                  "MatMulNBitsParams={GroupSize: 16}", "--set", "nodes_to_exclude=[two]")
         ops = sorted(node.op_type for node in onnx.load(out).graph.node)
     expect_equal(ops, ["Add", "Gemm", "MatMulNBits", "Relu"], "operators")
+
+
+FORMATS = [(bits, block, form) for bits in (2, 3, 4, 8) for block in (16, 128, 256) for form in ("matmulnbits", "qdq") if bits != 2 or form != "qdq"]
+
+
+@test(cases=[f"{bits} bits, blocks of {block}, {form}, {algorithm}" for bits, block, form in FORMATS for algorithm in ("DEFAULT", "HQQ", "K_QUANT", "GPTQ")])
+def every_width_runs_in_onnx_runtime(case):
+    bits, block, form, algorithm = (part.split()[-1 if "of" in part else 0] for part in case.split(", "))
+    with temp_folder() as folder:
+        model, out, results = (os.path.join(folder, name) for name in ("m.onnx", "q.onnx", "results"))
+        calib = save_samples(os.path.join(folder, "calib"), shape=(1, 64))
+        onnx.save(layers("MatMul and Add"), model)
+        for symmetric in ("true", "false"):
+            quantize(model, out, calib, "matmul_nbits", "--on-collapse", "warn", "--set", f"quarkq.nbits_form={form}", "--set",
+                     f"MatMulNBitsParams={{Algorithm: {algorithm}, Bits: {bits}, GroupSize: {block}, Symmetric: {symmetric}, AccuracyLevel: 0}}")
+            check_model(out)
+            ops = [node.op_type for node in onnx.load(out).graph.node]
+            expect_equal(ops.count("MatMulNBits" if form == "matmulnbits" else "DequantizeLinear"), 2, f"matrices in {ops}")
+            run_model(out, calib, results)
+            runtime = onnxruntime_results(out, calib)
+            worst = min(mean_cosines(results_like(results, runtime), runtime).values())
+            expect(worst > 0.9999, f"symmetric {symmetric}: ONNX Runtime computes something else, cosine {worst}")
+
+
+@test(cases=["4", "8", "2"])
+def tied_weights_are_stored_once(bits):
+    with temp_folder() as folder:
+        model, out, tokens = (os.path.join(folder, name) for name in ("m.onnx", "q.onnx", "tokens.npy"))
+        onnx.save(decoders.make_decoder(tied=True), model)
+        np.save(tokens, np.random.default_rng(3).integers(0, decoders.VOCABULARY, [4, 12]))
+        quantize(model, out, tokens, "matmul_nbits", "--on-collapse", "warn", "--set",
+                 f"MatMulNBitsParams={{Algorithm: K_QUANT, GroupSize: 32, EmbeddingBits: 8, HeadBits: {bits}}}")
+        check_model(out)
+        graph = onnx.load(out).graph
+        lookup = next(node for node in graph.node if node.op_type == "GatherBlockQuantized" and node.input[1] == "input_ids")
+        head = next(node for node in graph.node if node.op_type == "MatMulNBits" and node.output[0] == "logits")
+        view = next(node for node in graph.node if node.output[0] == lookup.input[0])
+        expect_equal([view.op_type, view.input[0], lookup.input[2]], ["Reshape", head.input[1], head.input[2]], "what table and matrix read")
+        run_model(out, tokens, os.path.join(folder, "results"))
+        found = np.load(os.path.join(folder, "results", "logits", "tokens_0.npy"))
+        wanted = session(out).run(["logits"], decoders.feeds(np.load(tokens)[:1]))[0]
+        expect(cosine(found, wanted) > 0.9999, "ONNX Runtime computes something else")
+
+
+@test()
+def a_target_size_is_met_and_its_plan_gives_the_same_file():
+    with temp_folder() as folder:
+        model, tokens, plan = (os.path.join(folder, name) for name in ("m.onnx", "tokens.npy", "plan.yaml"))
+        onnx.save(decoders.make_decoder(), model)
+        np.save(tokens, np.random.default_rng(3).integers(0, decoders.VOCABULARY, [4, 12]))
+        outs = [os.path.join(folder, name) for name in ("a.onnx", "b.onnx")]
+        common = ("--on-collapse", "warn", "--set", "MatMulNBitsParams={Algorithm: K_QUANT, Symmetric: false, EmbeddingBits: 8}", "--set", "quarkq.metadata=false")
+        quantize(model, outs[0], tokens, "matmul_nbits", *common, "--target-size", "26K", "--nbits-plan-out", plan)
+        quantize(model, outs[1], tokens, "matmul_nbits", *common, "--nbits-plan", plan)
+        expect_same_file(*outs, "results of the target and of its plan")
+        stored = sum(numpy_helper.to_array(one).nbytes for one in onnx.load(outs[0]).graph.initializer)
+        expect(20 * 1024 < stored <= 26 * 1024, f"{stored} bytes")

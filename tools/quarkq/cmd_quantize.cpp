@@ -101,6 +101,7 @@ Run setup_quantize(CLI::App& app) {
          "warn, or fail (exit code 5)")
       ->check(CLI::IsMember({"rescue", "warn", "fail"}));
   add_island_options(app, args->request.settings);
+  add_weight_options(app, args->request.settings);
   app.add_flag("--no-verify", args->no_verify, "Do not check the result and compare it with the float model");
   CLI::Option* no_resume =
       app.add_flag("--no-resume", args->no_resume, "AdaRound, AdaQuant: restart fine-tuning instead of resuming");

@@ -114,6 +114,26 @@ Result<double> share_of(const std::string& option, const std::string& text) {
   return value;
 }
 
+void add_weight_options(CLI::App& app, std::vector<std::string>& settings) {
+  const struct {
+    const char *name, *help, *type;
+  } rows[] = {
+      {"--target-bits", "Stored bits per weight of matrices in few bits: chooses the bits and the block of each matrix",
+       "NUMBER"},
+      {"--target-size", "Size of the result's weights, such as 800M: chooses the bits and the block of each matrix",
+       "SIZE"},
+      {"--nbits-plan", "File with the bits and the block of each matrix, as --nbits-plan-out writes it", "FILE"},
+      {"--nbits-plan-out", "File for the bits and the block of each matrix", "FILE"},
+  };
+  for (const auto& row : rows) {
+    app.add_option_function<std::string>(
+           row.name,
+           [&settings, name = row.name](const std::string& text) { settings.push_back(cat(name, "=", text)); },
+           row.help)
+        ->type_name(row.type);
+  }
+}
+
 void add_island_options(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::string>(
          "--max-wide",
@@ -159,10 +179,11 @@ namespace {
 constexpr struct {
   std::string_view name;
   Place place;
-} kOutputs[] = {{"--output", Place::kFile},    {"--report", Place::kFile},           {"--json", Place::kFile},
-                {"--csv", Place::kFile},       {"--layers-csv", Place::kFile},       {"--write", Place::kFile},
-                {"--outputs", Place::kFolder}, {"--deploy", Place::kFolder},         {"--joined", Place::kFile},
-                {"--state", Place::kFolder},   {"--workers-folder", Place::kFolder}, {"--learn", Place::kFile}};
+} kOutputs[] = {{"--output", Place::kFile},        {"--report", Place::kFile},           {"--json", Place::kFile},
+                {"--csv", Place::kFile},           {"--layers-csv", Place::kFile},       {"--write", Place::kFile},
+                {"--outputs", Place::kFolder},     {"--deploy", Place::kFolder},         {"--joined", Place::kFile},
+                {"--state", Place::kFolder},       {"--workers-folder", Place::kFolder}, {"--learn", Place::kFile},
+                {"--nbits-plan-out", Place::kFile}};
 
 /// Options whose value may be a folder of samples or results. A folder with the name of another value, such as a
 /// metric, is not an input.

@@ -66,6 +66,9 @@ void add_shape_option(CLI::App& app, std::vector<std::string>& settings);
 void add_target_options(CLI::App& app, std::vector<std::string>& settings);
 /// Adds --require deployable, for pipeline::check_deployable().
 void add_deployable_gate(CLI::App& app, std::vector<std::string>& requirements);
+/// Adds --target-bits, --target-size, --nbits-plan and --nbits-plan-out.
+void add_weight_options(CLI::App& app, std::vector<std::string>& settings);
+
 /// Adds --max-wide and --max-islands.
 void add_island_options(CLI::App& app, std::vector<std::string>& settings);
 /// Parses a share: "95%", "95" and "0.95" are equal. Messages name the option.

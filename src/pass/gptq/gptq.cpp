@@ -29,9 +29,7 @@ Eigen::Map<RowMajor<T>> view(Dense<T>& matrix) {
   return {matrix.data.data(), matrix.rows, matrix.columns};
 }
 
-struct Grid {
-  double scale = 1, zero = 0;  // float64, as the reference has them: ties of codes hang on it
-};
+using Grid = GptqGrid;
 
 double largest_code(const GptqOptions& options) { return (1 << options.bits) - 1; }
 
@@ -110,7 +108,12 @@ class Solver {
   }
 
   Result<GptqResult> run(Eigen::MatrixXd hessian) {
-    if (options_.group_size <= 0) find_grids(0, 0, depth_);
+    importance_.resize(static_cast<size_t>(depth_));
+    for (Eigen::Index i = 0; i < depth_; ++i) importance_[static_cast<size_t>(i)] = static_cast<float>(hessian(i, i));
+    if (options_.group_size <= 0 || options_.has_static_groups) {
+      for (Eigen::Index group = 0; group < result_.scale.rows; ++group)
+        find_grids(group, group * group_size_, std::min((group + 1) * group_size_, depth_));
+    }
     for (Eigen::Index i = 0; i < depth_; ++i) {
       if (hessian(i, i) != 0) continue;
       hessian(i, i) = 1;  // an input that is always zero
@@ -125,6 +128,7 @@ class Solver {
         sorted_hessian(i, k) = hessian(order[static_cast<size_t>(i)], order[static_cast<size_t>(k)]);
     }
     weight_ = std::move(sorted);
+    order_ = order;
     Eigen::MatrixXd upper = Eigen::MatrixXd::Identity(1, 1);
     if (options_.propagate) {
       QQ_TRY(upper, inverse_factor(std::move(sorted_hessian), options_.damping));
@@ -150,9 +154,16 @@ class Solver {
   void find_grids(Eigen::Index group, Eigen::Index begin, Eigen::Index end) {
     const Eigen::MatrixXd rows = weight_.middleRows(begin, end - begin);
     Grid grid;
-    if (!options_.per_channel) grid = find_grid(rows.reshaped(), options_);
+    if (!options_.per_channel && options_.fit == nullptr) grid = find_grid(rows.reshaped(), options_);
     for (Eigen::Index c = 0; c < columns_; ++c) {
-      if (options_.per_channel) grid = find_grid(rows.col(c), options_);
+      if (options_.fit != nullptr) {
+        const Eigen::VectorXf column = rows.col(c).cast<float>();
+        grid =
+            options_.fit({column.data(), static_cast<size_t>(column.size())},
+                         std::span(importance_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+      } else if (options_.per_channel) {
+        grid = find_grid(rows.col(c), options_);
+      }
       result_.scale(group, c) = grid.scale;
       result_.zero(group, c) = grid.zero;
     }
@@ -161,8 +172,9 @@ class Solver {
   void round_block(Eigen::Index begin, Eigen::Index end, const Eigen::MatrixXd& upper) {
     Eigen::MatrixXd errors(end - begin, columns_);
     for (Eigen::Index i = begin; i < end; ++i) {
-      const Eigen::Index group = i / group_size_;
-      if (options_.group_size > 0 && i % group_size_ == 0) {
+      const bool is_static = options_.has_static_groups;
+      const Eigen::Index group = (is_static ? order_[static_cast<size_t>(i)] : i) / group_size_;
+      if (options_.group_size > 0 && !is_static && i % group_size_ == 0) {
         const Eigen::Index last = std::min(i + group_size_, depth_);
         // The errors of this block have not been propagated to the rows after it yet.
         if (options_.propagate && last > end) tell({begin, i}, {end, last}, errors, upper);
@@ -171,7 +183,7 @@ class Solver {
       }
       for (Eigen::Index c = 0; c < columns_; ++c) {
         const Grid grid{result_.scale(group, c), result_.zero(group, c)};
-        const double code = code_of(weight_(i, c), grid, largest_code(options_));
+        const double code = grid.scale == 0 ? grid.zero : code_of(weight_(i, c), grid, largest_code(options_));
         result_.codes(i, c) = static_cast<int>(code);
         result_.values(i, c) = static_cast<float>(grid.scale * (code - grid.zero));
       }
@@ -213,6 +225,8 @@ class Solver {
   GptqOptions options_;
   Eigen::Index depth_, columns_, group_size_;
   Eigen::MatrixXd weight_, saved_;
+  std::vector<float> importance_;    // diagonal of the Hessian, in the order of the rows
+  std::vector<Eigen::Index> order_;  // the row that is processed at each place
   GptqResult result_;
 };
 
@@ -280,8 +294,8 @@ Status run_some(const GptqSamples& samples, const ir::Model& model, std::span<co
 
 }  // namespace
 
-Result<GptqOptions> gptq_options(const config::Settings& settings, int bits) {
-  QQ_TRY(config::GptqSettings given, config::read_gptq_settings(settings));
+Result<GptqOptions> gptq_options(const config::Settings& settings, int bits, const config::GptqSettings& defaults) {
+  QQ_TRY(config::GptqSettings given, config::read_gptq_settings(settings, defaults));
   GptqOptions options{given, bits};
   // The reference reads the zeros of a factor when it propagates errors, so its codes equal plain rounding.
   options.propagate = settings.quirk(config::Quirk::kPropagateGptqErrors);

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "base/error.h"
@@ -12,9 +14,19 @@
 
 namespace quarkq::pass {
 
+/// Scale and zero point of the weights that share them, in float64 as the reference computes them: ties depend on it.
+struct GptqGrid {
+  double scale = 1, zero = 0;
+};
+/// Returns the grid of `weights`, whose inputs have the second moments `importance`.
+using FitGrid = std::function<GptqGrid(std::span<const float> weights, std::span<const float> importance)>;
+
 struct GptqOptions : config::GptqSettings {
   int bits = 8;
   bool propagate = true;  ///< False: plain rounding, which is the reference's result.
+  /// Rows keep their groups when they are processed by importance. Grids are then found before any row is rounded.
+  bool has_static_groups = false;
+  FitGrid fit = nullptr;  ///< If set, computes the grids instead of the range or the search.
 };
 
 /// A row-major matrix.
@@ -53,8 +65,9 @@ Result<GptqResult> gptq(const Dense<float>& weight, const Dense<double>& hessian
 
 // Inputs of GPTQ from a run: its options, and the Hessians of the matrices' inputs.
 
-/// Reads GPTQParams. `bits` is the width of the stored codes. Fails for invalid values.
-Result<GptqOptions> gptq_options(const config::Settings& settings, int bits);
+/// Reads GPTQParams. `bits` is the width of the stored codes; `defaults` holds for keys that are not given. Fails for
+/// invalid values.
+Result<GptqOptions> gptq_options(const config::Settings& settings, int bits, const config::GptqSettings& defaults = {});
 
 /// A stored matrix of MatMul nodes in a float graph.
 struct GptqTarget {
@@ -92,6 +105,11 @@ struct GptqSamples {
 /// Returns all samples. The reference stops after one (quirk UseAllGptqSamples).
 GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data,
                          const exec::Environment& environment, Progress progress);
+
+/// Returns the mean squares of the inputs of each target's rows over the samples, [depth] each, and runs every sample
+/// once.
+Result<std::vector<std::vector<float>>> input_moments(const GptqSamples& samples, const ir::Model& model,
+                                                      const std::vector<GptqTarget>& targets);
 
 using UseHessian = std::function<Status(const GptqTarget&, const Dense<double>&)>;
 /// Calls `use` with each target and the Hessian of its inputs over the samples. Processes as many targets at a time as

@@ -55,6 +55,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 5> kNoResultInsid
 std::string settings_hash(config::Settings settings) {
   settings.tool.threads.reset();
   settings.tool.info_csv.reset();
+  settings.tool.nbits_plan_out.reset();
   settings.tool.on_collapse.reset();  // what it leads to shows in the result
   settings.tool.verify_samples.reset();
   ContentHash hash;

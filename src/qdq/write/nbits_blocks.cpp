@@ -6,22 +6,13 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "ir/constants.h"
-#include "ir/edit.h"
-#include "ir/quantizing_ops.h"
-#include "numeric/element_type.h"
 #include "numeric/encode.h"
 #include "numeric/real_numbers.h"
+#include "qdq/write/k_quant_blocks.h"
 
 namespace quarkq::qdq {
 
 namespace {
-
-constexpr float kMiddle = 8.0f;
-
-struct BlockGrid {
-  float scale = 0, zero = kMiddle;
-};
 
 /// Fills codes, scales and zero points block by block: `grid_of(values)`, then `code_of(value, grid)`.
 template <typename GridOf, typename CodeOf>
@@ -58,18 +49,18 @@ float shrink(float x, float beta) {
 
 /// The rows of HQQ: blocks of all columns, padded with zeros, with their inverse scales and zero points.
 struct HqqRows {
+  const NBitsShape& shape;
   std::vector<float> values, scale, zero;
-  int64_t width = 0;
 
   float code(size_t i) const {
-    const size_t row = i / static_cast<size_t>(width);
-    return nearest_nbits_code(values[i] * scale[row] + zero[row]);
+    const size_t row = i / static_cast<size_t>(shape.block);
+    return shape.nearest_code(values[i] * scale[row] + zero[row]);
   }
 
   /// One step; returns the mean error before it.
   double improve(float beta) {
     double error = 0;
-    const auto count = static_cast<size_t>(width);
+    const auto count = static_cast<size_t>(shape.block);
     for (size_t row = 0; row < scale.size(); ++row) {
       double sum = 0;
       for (size_t i = row * count; i < (row + 1) * count; ++i) {
@@ -77,7 +68,7 @@ struct HqqRows {
         sum += static_cast<double>(rounded - (values[i] - shrink(distance, beta)) * scale[row]);
         error += static_cast<double>(std::abs(distance));
       }
-      zero[row] = static_cast<float>(sum / static_cast<double>(width));
+      zero[row] = static_cast<float>(sum / static_cast<double>(shape.block));
     }
     return error / static_cast<double>(values.size());
   }
@@ -85,14 +76,13 @@ struct HqqRows {
 
 HqqRows hqq_rows(std::span<const float> weight, const NBitsShape& shape) {
   constexpr float kLargestScale = 2e4f;
-  HqqRows rows;
-  rows.width = shape.block;
+  HqqRows rows{shape, {}, {}, {}};
   for (int64_t column = 0; column < shape.columns; ++column) {
     for (int64_t block = 0; block < shape.blocks(); ++block) {
       std::vector<float> values = block_values(weight, shape, column, block);
       values.resize(static_cast<size_t>(shape.block), 0.0f);
       const auto [low, high] = range_of(values);
-      rows.scale.push_back(high > low ? std::min(kLargestNBitsCode / (high - low), kLargestScale) : kLargestScale);
+      rows.scale.push_back(high > low ? std::min(shape.largest_code() / (high - low), kLargestScale) : kLargestScale);
       rows.zero.push_back(numeric::round_half_even(-low * rows.scale.back()));
       rows.values.insert(rows.values.end(), values.begin(), values.end());
     }
@@ -116,28 +106,30 @@ NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape,
       weight, shape,
       [&](const std::vector<float>& values) -> BlockGrid {
         auto [low, high] = range_of(values);
-        if (symmetric) return {(std::abs(high) > std::abs(low) ? high : low) / -kMiddle, kMiddle};
+        if (symmetric)
+          return {(std::abs(high) > std::abs(low) ? high : low) / -shape.middle_code(), shape.middle_code()};
         low = std::min(low, 0.0f);
         high = std::max(high, 0.0f);
-        const float scale = (high - low) / kLargestNBitsCode;
+        const float scale = (high - low) / shape.largest_code();
         const float zero = scale == 0 ? 0.0f : numeric::round_half_away(-low / scale);
-        return {scale, std::clamp(zero, 0.0f, kLargestNBitsCode)};
+        return {scale, std::clamp(zero, 0.0f, shape.largest_code())};
       },
-      [](float value, const BlockGrid& grid) {
+      [&](float value, const BlockGrid& grid) {
         const float inverse = grid.scale != 0 ? 1.0f / grid.scale : 0.0f;
-        return static_cast<uint8_t>(limited_nbits_code(numeric::round_half_away(value * inverse + grid.zero)));
+        return static_cast<uint8_t>(shape.limited_code(numeric::round_half_away(value * inverse + grid.zero)));
       });
 }
 
 PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric) {
   constexpr int64_t kColumns = 256;  // Columns per piece of work.
-  QQ_CHECK(static_cast<int64_t>(weight.size()) == shape.depth * shape.columns && shape.block % 2 == 0);
+  QQ_CHECK(static_cast<int64_t>(weight.size()) == shape.depth * shape.columns &&
+           shape.block * shape.stored_bits() % 8 == 0);
   const auto blocks = static_cast<size_t>(shape.columns * shape.blocks());
   PackedNBits result;
-  result.codes.assign(blocks * static_cast<size_t>(shape.block / 2), 0);
+  result.codes.assign(blocks * static_cast<size_t>(shape.block_bytes()), 0);
   result.scales.resize(blocks);
   result.zeros.resize(blocks);
-  const numeric::NBitsMatrix matrix{weight.data(), shape.depth, shape.columns, shape.block, symmetric};
+  const numeric::NBitsMatrix matrix{weight.data(), shape.depth, shape.columns, shape.block, symmetric, shape.bits};
   const numeric::NBitsBlocks out{result.codes.data(), result.scales.data(), result.zeros.data()};
   parallel_pieces(shape.columns, kColumns, {}, [&](int64_t begin, int64_t end) {
     QQ_DISPATCH(numeric, round_nbits)(matrix, begin, end, out);
@@ -146,7 +138,16 @@ PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape&
 }
 
 PackedNBits packed(NBitsWeight weight, const NBitsShape& shape) {
-  return {pack_nibbles(weight.codes, shape.block, 0), std::move(weight.scales), std::move(weight.zeros)};
+  if (shape.moved_by() != 0) {
+    const auto width = static_cast<size_t>(shape.blocks() * shape.block), depth = static_cast<size_t>(shape.depth);
+    for (size_t begin = 0; begin < weight.codes.size(); begin += width) {
+      for (size_t i = begin; i < begin + depth; ++i)
+        weight.codes[i] = static_cast<uint8_t>(weight.codes[i] + shape.moved_by());
+    }
+    for (float& zero : weight.zeros) zero += static_cast<float>(shape.moved_by());
+  }
+  return {pack_rows(weight.codes, shape.block, shape.stored_bits(), 0), std::move(weight.scales),
+          std::move(weight.zeros)};
 }
 
 NBitsWeight hqq_blocks(std::span<const float> weight, const NBitsShape& shape) {
@@ -172,153 +173,44 @@ NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, 
       weight, shape,
       [&](const std::vector<float>& values) -> BlockGrid {
         const auto [low, high] = range_of(values);
-        if (symmetric) return {2 * std::max(std::abs(low), std::abs(high)) / kLargestNBitsCode, kMiddle};
-        const float scale = (high - low) / kLargestNBitsCode;
-        return {scale, scale == 0 ? 0.0f : nearest_nbits_code(-low / scale)};
+        if (symmetric) return {2 * std::max(std::abs(low), std::abs(high)) / shape.largest_code(), shape.middle_code()};
+        const float scale = (high - low) / shape.largest_code();
+        return {scale, scale == 0 ? 0.0f : shape.nearest_code(-low / scale)};
       },
-      [](float value, const BlockGrid& grid) {
-        return static_cast<uint8_t>(nearest_nbits_code(grid.scale == 0 ? grid.zero : value / grid.scale + grid.zero));
+      [&](float value, const BlockGrid& grid) {
+        return static_cast<uint8_t>(shape.nearest_code(grid.scale == 0 ? grid.zero : value / grid.scale + grid.zero));
       });
 }
 
-std::vector<uint8_t> pack_nibbles(std::span<const uint8_t> values, int64_t row, uint8_t rest) {
-  std::vector<uint8_t> packed;
-  const auto width = static_cast<size_t>(row);
+void round_zero_points(std::span<const float> weight, const NBitsShape& shape, NBitsWeight& made) {
+  size_t block = 0;
+  for (int64_t column = 0; column < shape.columns; ++column) {
+    for (int64_t b = 0; b < shape.blocks(); ++b, ++block) {
+      const float zero = shape.nearest_code(made.zeros[block]), scale = made.scales[block];
+      made.zeros[block] = zero;
+      const std::vector<float> values = block_values(weight, shape, column, b);
+      uint8_t* const codes = made.codes.data() + block * static_cast<size_t>(shape.block);
+      for (size_t i = 0; i < values.size(); ++i)
+        codes[i] = static_cast<uint8_t>(scale == 0 ? zero : shape.nearest_code(values[i] / scale + zero));
+    }
+  }
+}
+
+std::vector<uint8_t> pack_rows(std::span<const uint8_t> values, int64_t row, int bits, uint8_t rest) {
+  const auto width = static_cast<size_t>(row), per_byte = static_cast<size_t>(8 / bits);
+  std::vector<uint8_t> bytes;
+  bytes.reserve((values.size() + per_byte - 1) / per_byte);
   for (size_t begin = 0; begin < values.size(); begin += width) {
-    for (size_t i = 0; i < width; i += 2) {
-      const uint8_t high = i + 1 < width ? values[begin + i + 1] : rest;
-      packed.push_back(static_cast<uint8_t>(values[begin + i] | high << 4));
+    for (size_t i = 0; i < width; i += per_byte) {
+      uint32_t byte = 0;
+      for (size_t k = 0; k < per_byte; ++k) {
+        const uint32_t code = i + k < width ? values[begin + i + k] : rest;
+        byte |= code << (k * static_cast<size_t>(bits));
+      }
+      bytes.push_back(static_cast<uint8_t>(byte));
     }
   }
-  return packed;
-}
-
-namespace {
-
-constexpr float kMiddleCode = 128, kStepsEachWay = 127;
-constexpr int64_t kLeastElements = 4096;  // smaller tables hold nothing worth the operator
-
-float stored_scale(float scale, ElementType type) {
-  return type == ElementType::kFloat16 ? float_from_float16(float16_from_float(scale)) : scale;
-}
-
-void round_row(std::span<const float> row, const TableBlocks& shape, ElementType type, uint8_t* codes, float* scales) {
-  for (int64_t block = 0; block < shape.blocks(); ++block) {
-    const auto begin = static_cast<size_t>(block * shape.block);
-    const size_t end = std::min(begin + static_cast<size_t>(shape.block), row.size());
-    float most = 0;
-    for (size_t i = begin; i < end; ++i) most = std::max(most, std::abs(row[i]));
-    const float scale = stored_scale(most / kStepsEachWay, type);
-    for (size_t i = begin; i < end; ++i) {
-      const float steps = scale > 0 ? numeric::round_half_even(row[i] / scale) : 0.0f;
-      codes[i] = static_cast<uint8_t>(std::clamp(steps, -kStepsEachWay, kStepsEachWay) + kMiddleCode);
-    }
-    scales[block] = scale;
-  }
-}
-
-bool is_lookup(const pass::QdqContext& context, const ir::Use& use, ir::ValueId table) {
-  const ir::Node& node = context.graph().node(use.node);
-  return !use.is_capture && use.input == 0 && node.is("Gather") && node.input(1) != table &&
-         (node.int_or("axis", 0) == 0 || node.int_or("axis", 0) == -2) && context.selection.takes(node);
-}
-
-/// Tables that some Gather node reads.
-std::vector<ir::ValueId> find_tables(const pass::QdqContext& context) {
-  const ir::Graph& graph = context.graph();
-  std::vector<ir::ValueId> tables;
-  for (const ir::ValueId id : graph.initializers()) {
-    const ir::Tensor* values = ir::stored_floats(graph, id);
-    if (values == nullptr || values->rank() != 2 || values->size() < kLeastElements) continue;
-    const auto& uses = graph.value(id).uses;
-    if (std::ranges::any_of(uses, [&](const ir::Use& use) { return is_lookup(context, use, id); }))
-      tables.push_back(id);
-  }
-  return tables;
-}
-
-/// Why the table has to stay; empty: nothing keeps it.
-std::string reason_to_stay(const pass::QdqContext& context, ir::ValueId table, std::span<const float> values) {
-  const ir::Graph& graph = context.graph();
-  if (graph.value(table).is_output) return "it is an output of the model";
-  for (const ir::Use& use : graph.value(table).uses) {
-    if (!is_lookup(context, use, table)) return cat(graph.label(use.node), " reads it as floats, too");
-  }
-  return numeric::all_finite(values) ? "" : "it contains NaN or infinity";
-}
-
-class TableWriter {
- public:
-  TableWriter(ir::Graph& graph, const TableBlocks& shape) : graph_(graph), edit_(graph), shape_(shape) {}
-
-  void write(ir::ValueId table, const TableCodes& stored) {
-    const std::string name = graph_.value(table).name;
-    const ElementType type = graph_.value(table).constant->type();
-    const ir::ValueId codes =
-        edit_.add_initializer(name + "_Q8", ir::Tensor::from<uint8_t>({shape_.rows, shape_.width}, stored.codes));
-    const ir::ValueId scales =
-        edit_.add_initializer(name + "_scales", ir::store_floats(stored.scales, type, {shape_.rows, shape_.blocks()}));
-    const std::vector<ir::Use> uses(graph_.value(table).uses.begin(), graph_.value(table).uses.end());
-    for (const ir::Use& use : uses) replace(use.node, codes, scales);
-  }
-
- private:
-  void replace(ir::NodeId id, ir::ValueId codes, ir::ValueId scales) {
-    const ir::Node node = graph_.node(id);
-    ir::NodeSpec spec{"GatherBlockQuantized",
-                      ir::kMicrosoftDomain,
-                      node.name.empty() ? "" : node.name + "_Q8",
-                      {codes, node.input(1), scales},
-                      {}};
-    const auto attribute = [&](const char* name, int64_t value) { spec.attributes.push_back({name, value, {}, {}}); };
-    attribute("bits", 8);
-    attribute("block_size", shape_.block);
-    attribute("gather_axis", 0);
-    attribute("quantize_axis", 1);
-    spec.origins = node.origins;
-    const ir::NodeId made = edit_.add_node(std::move(spec), id);
-    edit_.remove_node(id);
-    edit_.set_output(made, 0, node.output(0));
-  }
-
-  const ir::Graph& graph_;
-  ir::GraphEdit edit_;
-  const TableBlocks& shape_;
-};
-
-}  // namespace
-
-TableCodes round_table(std::span<const float> values, const TableBlocks& shape, ElementType type) {
-  TableCodes made;
-  made.codes.resize(values.size());
-  made.scales.resize(static_cast<size_t>(shape.rows * shape.blocks()));
-  parallel_for(shape.rows, [&](int64_t row) {
-    const auto begin = static_cast<size_t>(row * shape.width);
-    round_row(values.subspan(begin, static_cast<size_t>(shape.width)), shape, type, made.codes.data() + begin,
-              made.scales.data() + row * shape.blocks());
-  });
-  return made;
-}
-
-Result<Changed> quantize_embedding_tables(pass::QdqContext& context, const config::MatMulNBitsSettings& options) {
-  Changed changed = Changed::kNo;
-  for (const ir::ValueId table : find_tables(context)) {
-    const ir::Tensor values = *context.graph().value(table).constant;
-    QQ_TRY(const ir::FloatView floats, ir::FloatView::of(values));
-    const std::string why = reason_to_stay(context, table, floats);
-    if (!why.empty()) {
-      context.diagnostics.add("embedding-left-out", context.graph().value(table).name, why);
-      continue;
-    }
-    const TableBlocks shape{values.dims()[0], values.dims()[1], options.group_size};
-    TableWriter(context.graph(), shape).write(table, round_table(floats, shape, values.type()));
-    changed = Changed::kYes;
-  }
-  if (changed == Changed::kYes) {
-    ir::GraphEdit(context.graph()).remove_unused_initializers();
-    context.model.set_opset(ir::kMicrosoftDomain, 1);
-  }
-  return changed;
+  return bytes;
 }
 
 }  // namespace quarkq::qdq

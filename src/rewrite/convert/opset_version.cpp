@@ -108,6 +108,7 @@ int64_t opset_with_kernels(const pass::FloatContext& context) {
 
 int64_t needed_opset(const pass::FloatContext& context) {
   const config::Settings& settings = context.settings;
+  if (settings.packs_matrices() && settings.tool.nbits_form.value_or("") == "qdq") return config::kOpsetWith4Bits;
   if (settings.inserts_qdq() && (has_4_bits(settings.formats.weight_type) || OwnTypes(context).store_4_bits()))
     return config::kOpsetWith4Bits;
   if (writes_float16_pairs(context)) return kOpsetWithFloat16;

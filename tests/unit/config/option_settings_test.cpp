@@ -79,14 +79,25 @@ TEST(OptionSettingsTest, GptqAndMatMulNBits) {
   settings.matmul_nbits.matmul_nbits_params.node = yaml("{GroupSize: 33}");
   EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)),
             "MatMulNBitsParams.GroupSize: 33 is not a block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
-  EXPECT_EQ(read_matmul_nbits_settings(Settings()).value().embedding_bits, 0);
+  EXPECT_FALSE(read_matmul_nbits_settings(Settings()).value().has_tables);
   settings.matmul_nbits.matmul_nbits_params.node = yaml("{EmbeddingBits: 8}");
-  EXPECT_EQ(read_matmul_nbits_settings(settings).value().embedding_bits, 8);
-  settings.matmul_nbits.matmul_nbits_params.node = yaml("{EmbeddingBits: 4}");
+  EXPECT_EQ(read_matmul_nbits_settings(settings).value().tables.bits, 8);
+  settings.matmul_nbits.matmul_nbits_params.node = yaml("{EmbeddingBits: 5}");
   EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)),
-            "MatMulNBitsParams.EmbeddingBits: 4, allowed are 0 (tables stay as they are) and 8");
+            "MatMulNBitsParams.EmbeddingBits: 5, allowed are 0 (tables stay as they are), 4 and 8");
   settings.matmul_nbits.matmul_nbits_params.node = yaml("{Bits: 8}");
-  EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)), "MatMulNBitsParams.Bits: 8; only 4 are supported");
+  EXPECT_EQ(read_matmul_nbits_settings(settings).value().head, (NBitsFormat{8, 128, true}));
+  settings.compat = true;
+  EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)),
+            "MatMulNBitsParams.Bits: 8; only 4 are supported with --compat");
+  settings.compat = false;
+  settings.matmul_nbits.matmul_nbits_params.node = yaml("{Bits: 5}");
+  EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)),
+            "MatMulNBitsParams.Bits: 5, allowed are 2, 3 (stored in 4), 4 and 8");
+  settings.matmul_nbits.matmul_nbits_params.node =
+      yaml("{HeadBits: 8, HeadGroupSize: 32, EmbeddingBits: 4, EmbeddingGroupSize: 16}");
+  EXPECT_EQ(read_matmul_nbits_settings(settings).value().head, (NBitsFormat{8, 32, true}));
+  EXPECT_EQ(read_matmul_nbits_settings(settings).value().tables, (NBitsFormat{4, 16, true}));
   settings.matmul_nbits.matmul_nbits_params.node = yaml("{Bits: null}");
   EXPECT_NE(refusal(read_matmul_nbits_settings(settings)).find("MatMulNBitsParams.Bits: found nothing"),
             std::string::npos);

@@ -99,14 +99,15 @@ void expect_same(const qdq::PackedNBits& found, const qdq::PackedNBits& wanted) 
 }
 
 void expect_same_blocks(const std::vector<float>& weight, const qdq::NBitsShape& shape, bool symmetric) {
-  SCOPED_TRACE(testing::Message() << shape.depth << " x " << shape.columns << " by " << shape.block);
+  SCOPED_TRACE(testing::Message() << shape.depth << " x " << shape.columns << " by " << shape.block << ", bits "
+                                  << shape.bits);
   const qdq::PackedNBits wanted = qdq::packed(qdq::round_blocks(weight, shape, symmetric), shape);
   expect_same(qdq::round_packed_blocks(weight, shape, symmetric), wanted);
   const auto check = [&](auto* round_nbits) {
     qdq::PackedNBits found{std::vector<uint8_t>(wanted.codes.size()), std::vector<float>(wanted.scales.size()),
                            std::vector<float>(wanted.zeros.size())};
     const NBitsBlocks out{found.codes.data(), found.scales.data(), found.zeros.data()};
-    round_nbits({weight.data(), shape.depth, shape.columns, shape.block, symmetric}, 0, shape.columns, out);
+    round_nbits({weight.data(), shape.depth, shape.columns, shape.block, symmetric, shape.bits}, 0, shape.columns, out);
     expect_same(found, wanted);
   };
   QQ_ON_EVERY_ISA(round_nbits, check);
@@ -115,8 +116,11 @@ void expect_same_blocks(const std::vector<float>& weight, const qdq::NBitsShape&
 TEST(WeightLoopsTest, RoundsBlocksAsTheDefinitionDoes) {
   const qdq::NBitsShape shapes[] = {{128, 64, 128}, {130, 65, 16}, {33, 300, 32},
                                     {700, 7, 512},  {1, 3, 16},    {513, 70, 256}};
-  for (const qdq::NBitsShape& shape : shapes) {
-    for (const bool symmetric : {false, true}) {
+  for (const qdq::NBitsShape& of_4_bits : shapes) {
+    for (const auto& [bits, symmetric] :
+         {std::pair(4, false), {4, true}, {2, false}, {2, true}, {3, false}, {3, true}, {8, false}, {8, true}}) {
+      qdq::NBitsShape shape = of_4_bits;
+      shape.bits = bits;
       const auto count = static_cast<size_t>(shape.depth * shape.columns);
       expect_same_blocks(random_weights(count, 11, /*has_special=*/false), shape, symmetric);
       expect_same_blocks(random_weights(count, 12, /*has_special=*/true), shape, symmetric);

@@ -53,6 +53,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "y = ConvTranspose <group = 2> (x, w)", nullptr},
         ShapeCase{"bits", "float[2,6] a, uint8[4,1,8] b, float[4] s", "float[M,N]",
                   "y = com.microsoft.MatMulNBits <K = 4, N = 4, bits = 4, block_size = 16> (a, b, s)", "K is 4"},
+        ShapeCase{"bits of codes", "float[2,6] a, uint8[4,1,8] b, float[4] s", "float[M,N]",
+                  "y = com.microsoft.MatMulNBits <K = 6, N = 4, bits = 8, block_size = 16> (a, b, s)",
+                  "bits 8 need 4x1x16"},
         ShapeCase{"bits fit", "float[2,6] a, uint8[4,1,8] b, float[4] s", "float[M,N]",
                   "y = com.microsoft.MatMulNBits <K = 6, N = 4, bits = 4, block_size = 16> (a, b, s)", nullptr}),
     [](const auto& info) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "numeric/element_type.h"
-#include "qdq/write/nbits_blocks.h"
+#include "qdq/write/embedding_tables.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pass_tests {
@@ -51,9 +51,12 @@ TEST(EmbeddingTablesTest, ValuesBelowAStoredScaleAreZero) {
 
 Result<Changed> in_8_bits(pass::QdqContext& context) {
   config::MatMulNBitsSettings options;
-  options.group_size = 32;
-  options.embedding_bits = 8;
-  return quantize_embedding_tables(context, options);
+  options.tables = {8, 32, true};
+  options.has_tables = true;
+  QQ_TRY(const std::vector<LookupTable> tables, find_lookup_tables(context, options, {}));
+  for (const LookupTable& table : tables) QQ_RETURN_IF_ERROR(write_table(context, table));
+  ir::GraphEdit(context.graph()).remove_unused_initializers();
+  return tables.empty() ? Changed::kNo : Changed::kYes;
 }
 
 /// A table of 64 rows; `nodes` reads it.

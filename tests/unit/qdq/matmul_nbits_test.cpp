@@ -7,6 +7,7 @@
 #include <random>
 
 #include "onnx_io/load.h"
+#include "qdq/write/k_quant_blocks.h"
 #include "qdq/write/nbits_blocks.h"
 #include "support/golden_algorithms.h"
 #include "support/golden_quantized.h"
@@ -40,7 +41,7 @@ TEST(NBitsBlocksTest, TakesBlocksWhoseStepIsTooSmallForAFloat) {
     std::vector<float> weight(16, 0.0f);
     weight[3] = value;
     const NBitsWeight results[] = {round_blocks(weight, {16, 1, 16}, true), round_blocks(weight, {16, 1, 16}, false),
-                                   hqq_blocks(weight, {16, 1, 16}),         k_quant_blocks(weight, {16, 1, 16}),
+                                   hqq_blocks(weight, {16, 1, 16}),         k_quant_blocks(weight, {16, 1, 16}, {}),
                                    round_again(weight, {16, 1, 16}, true),  round_again(weight, {16, 1, 16}, false)};
     for (const NBitsWeight& result : results) {
       for (size_t i = 0; i < weight.size(); ++i) {
@@ -77,7 +78,7 @@ TEST(NBitsBlocksTest, KQuantLeavesLessError) {
     const NBitsShape shape{4096, 1, block};
     const auto size = static_cast<size_t>(block);
     const double ranges = weighted_error(weight, round_blocks(weight, shape, false), size);
-    EXPECT_LT(weighted_error(weight, k_quant_blocks(weight, shape), size), (block == 16 ? 0.85 : 0.95) * ranges)
+    EXPECT_LT(weighted_error(weight, k_quant_blocks(weight, shape, {}), size), (block == 16 ? 0.85 : 0.95) * ranges)
         << block;
   }
 }
@@ -88,7 +89,7 @@ TEST(NBitsBlocksTest, KQuantKeepsBlocksOfOneSign) {
     weight.reserve(48);
     for (int i = 0; i < 48; ++i)
       weight.push_back(sign * (i < 16 ? 1.0f + 0.1f * static_cast<float>(i) : i < 32 ? 3.0f : 0.0f));
-    const NBitsWeight result = k_quant_blocks(std::span(weight).first(40), {40, 1, 16});
+    const NBitsWeight result = k_quant_blocks(std::span(weight).first(40), {40, 1, 16}, {});
     for (size_t i = 0; i < 40; ++i) {
       const size_t block = i / 16;
       const float found = (static_cast<float>(result.codes[i]) - result.zeros[block]) * result.scales[block];
@@ -121,8 +122,8 @@ TEST(NBitsBlocksTest, HqqGivesTheRecordedCodes) {
 
 TEST(NBitsBlocksTest, PacksTheFirstCodeLow) {
   const std::vector<uint8_t> codes = {1, 2, 3, 4, 5, 6};
-  EXPECT_EQ(pack_nibbles(codes, 6, 0), (std::vector<uint8_t>{0x21, 0x43, 0x65}));
-  EXPECT_EQ(pack_nibbles(codes, 3, 8), (std::vector<uint8_t>{0x21, 0x83, 0x54, 0x86}));
+  EXPECT_EQ(pack_rows(codes, 6, 4, 0), (std::vector<uint8_t>{0x21, 0x43, 0x65}));
+  EXPECT_EQ(pack_rows(codes, 3, 4, 8), (std::vector<uint8_t>{0x21, 0x83, 0x54, 0x86}));
 }
 
 /// Params of a record, as a setting.
@@ -320,7 +321,8 @@ TEST(QuantizeMatMulNBitsTest, LeavesOtherGemmsAlone) {
 }
 
 TEST(QuantizeMatMulNBitsTest, NamesWhatItCannotTake) {
-  const nlohmann::json wrong[] = {{{"Bits", 8}}, {{"GroupSize", 20}}, {{"Algorithm", "AWQ"}}, {{"Groups", 16}}};
+  const nlohmann::json wrong[] = {{{"Bits", 5}},          {{"GroupSize", 20}},    {{"HeadBits", 1}},
+                                  {{"EmbeddingBits", 2}}, {{"Algorithm", "AWQ"}}, {{"Groups", 16}}};
   for (const nlohmann::json& params : wrong) {
     NBitsBench nbits(params);
     const Result<Changed> changed = pipeline::run_pass(nbits.bench.context, quantize_matmul_nbits);

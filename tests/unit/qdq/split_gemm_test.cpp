@@ -137,10 +137,10 @@ TEST(NBitsBlocksOfRandomMatricesTest, ConstantBlocksAreExact) {
 
 TEST(PackNibblesOfRowsTest, EveryRowBeginsAByte) {
   const std::vector<uint8_t> values = {1, 2, 3, 4, 5, 6};
-  EXPECT_EQ(pack_nibbles(values, 3, 8), (std::vector<uint8_t>{0x21, 0x83, 0x54, 0x86}));
-  EXPECT_EQ(pack_nibbles(values, 2, 0), (std::vector<uint8_t>{0x21, 0x43, 0x65}));
-  EXPECT_EQ(pack_nibbles(values, 1, 0), (std::vector<uint8_t>{1, 2, 3, 4, 5, 6}));
-  EXPECT_TRUE(pack_nibbles({}, 4, 0).empty());
+  EXPECT_EQ(pack_rows(values, 3, 4, 8), (std::vector<uint8_t>{0x21, 0x83, 0x54, 0x86}));
+  EXPECT_EQ(pack_rows(values, 2, 4, 0), (std::vector<uint8_t>{0x21, 0x43, 0x65}));
+  EXPECT_EQ(pack_rows(values, 1, 4, 0), (std::vector<uint8_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(pack_rows({}, 4, 4, 0).empty());
 }
 
 }  // namespace

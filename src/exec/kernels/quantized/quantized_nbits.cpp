@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// com.microsoft MatMulNBits (ref:writing#matmulnbits): a product with weights of 4 or 8 bits in blocks along K. The
+// com.microsoft MatMulNBits (ref:writing#matmulnbits): a product with weights of 2, 4 or 8 bits in blocks along K. The
 // weights become float32 once when they are constant; the product is the one of floats.
 #include "exec/backend_onednn.h"
 #include "exec/kernels/elementwise/cast_elements.h"
@@ -22,10 +22,11 @@ struct NBits {
   int64_t zero_bytes() const { return (blocks * bits + 7) / 8; }  ///< of one column
 };
 
-/// Element `i` of codes of 4 or 8 bits.
+/// Element `i` of codes of 2, 4 or 8 bits.
 int32_t code_at(const uint8_t* codes, int64_t i, int64_t bits) {
   if (bits == 8) return codes[i];
-  return (codes[i / 2] >> (i % 2 * 4)) & 15;
+  if (bits == 4) return (codes[i / 2] >> (i % 2 * 4)) & 15;
+  return (codes[i / 4] >> (i % 4 * 2)) & 3;
 }
 
 std::vector<float> read_reals(const std::byte* data, ElementType type, int64_t count) {
@@ -77,7 +78,7 @@ Status read_nbits_sizes(const Prepare& p, NBits& n) {
   if (a.rank() == 0 || a.dims.back() != n.depth) {
     return p.corrupt("input 0 is ", shape_text(a.dims), ", its last dimension must be K = ", n.depth);
   }
-  if (n.bits != 4 && n.bits != 8) return p.cannot("bits is ", n.bits, ", allowed: 4, 8");
+  if (n.bits != 2 && n.bits != 4 && n.bits != 8) return p.cannot("bits is ", n.bits, ", allowed: 2, 4, 8");
   if (n.block < 16 || n.block > (1 << 20) || (n.block & (n.block - 1)) != 0) {
     return p.corrupt("block_size is ", n.block, ", allowed: powers of two from 16 to ", 1 << 20);
   }

@@ -99,8 +99,8 @@ Result<Kernel> prepare_tensor_scatter(Prepare& p) {
   });
 }
 
-// com.microsoft GatherBlockQuantized (ref:writing#embedding-tables): rows of a table of 4 or 8 bits in blocks along its
-// last axis, as floats. Only the rows that are asked for are expanded.
+// com.microsoft GatherBlockQuantized (ref:writing#embedding-tables): rows of a table of 2, 4 or 8 bits in blocks along
+// its last axis, as floats. Only the rows that are asked for are expanded.
 
 namespace {
 
@@ -114,8 +114,8 @@ struct BlockTable {
   int64_t row_bytes() const { return width * bits / 8; }
   int64_t zero_bytes() const { return (blocks * bits + 7) / 8; }
   int64_t code(const std::byte* codes, int64_t i) const {
-    const auto byte = static_cast<int64_t>(codes[bits == 8 ? i : i / 2]);
-    return bits == 8 ? byte : byte >> (i % 2 * 4) & 15;
+    const int64_t per_byte = 8 / bits, mask = (int64_t{1} << bits) - 1;
+    return static_cast<int64_t>(codes[i / per_byte]) >> (i % per_byte * bits) & mask;
   }
 };
 
@@ -123,7 +123,8 @@ Status read_block_sizes(const Prepare& p, BlockTable& table) {
   const int64_t rank = p.in(kTableCodes).rank();
   table.bits = p.node().int_or("bits", 4);
   table.block = p.node().int_or("block_size", 128);
-  if (table.bits != 4 && table.bits != 8) return p.cannot("bits is ", table.bits, ", allowed: 4, 8");
+  if (table.bits != 2 && table.bits != 4 && table.bits != 8)
+    return p.cannot("bits is ", table.bits, ", allowed: 2, 4, 8");
   if (table.block < 16 || table.block > (1 << 20) || (table.block & (table.block - 1)) != 0)
     return p.corrupt("block_size is ", table.block, ", allowed: powers of two from 16 to ", 1 << 20);
   if (rank != 2) return p.cannot("the table is ", shape_text(p.in(kTableCodes).dims), ", allowed: two dimensions");
