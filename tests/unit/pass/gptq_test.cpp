@@ -3,7 +3,10 @@
 // a small model.
 #include "pass/gptq/gptq.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <random>
 
 #include "onnx_io/load.h"
 #include "pipeline/run/pass_runner.h"
@@ -250,6 +253,77 @@ TEST(QuantizeWeightsGptqTest, NamesAWrongParameter) {
   const Result<Changed> changed = pipeline::run_pass(gptq.bench.context, quantize_weights_gptq);
   ASSERT_FALSE(changed.ok());
   EXPECT_NE(changed.status().message().find("BlockSize"), std::string::npos);
+}
+
+/// Error of the product: rows of the inputs times the difference of the weights.
+double product_error(const Dense<float>& weight, const Dense<float>& rounded, const Dense<float>& inputs) {
+  double sum = 0;
+  for (int64_t row = 0; row < inputs.rows; ++row) {
+    for (int64_t c = 0; c < weight.columns; ++c) {
+      double off = 0;
+      for (int64_t k = 0; k < weight.rows; ++k)
+        off += static_cast<double>(inputs(row, k)) * static_cast<double>(weight(k, c) - rounded(k, c));
+      sum += off * off;
+    }
+  }
+  return sum;
+}
+
+TEST(GptqTest, StaticGroupsKeepTheirRows) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  Dense<float> weight(32, 6), inputs(200, 32);
+  for (float& value : weight.data) value = normal(random);
+  for (int64_t row = 0; row < inputs.rows; ++row) {
+    const float common = normal(random);  // makes inputs depend on each other
+    for (int64_t k = 0; k < 32; ++k) inputs(row, k) = (common + normal(random)) * (1.0f + static_cast<float>(k % 5));
+  }
+  Hessian hessian(weight.rows);
+  hessian.add(inputs.data.data(), inputs.rows, 1);
+  GptqOptions options = four_bits([](GptqOptions& o) { o.group_size = 8; });
+  options.by_importance = options.has_static_groups = true;
+  int64_t fits = 0;
+  options.fit = [&](std::span<const float> values, std::span<const float> importance) -> GptqGrid {
+    EXPECT_EQ(values.size(), 8u);
+    EXPECT_EQ(importance.size(), 8u);
+    ++fits;
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const double scale = static_cast<double>(*high - *low) / 15;
+    return {scale, std::rint(static_cast<double>(-*low) / scale)};
+  };
+  const GptqResult found = gptq(weight, hessian.matrix(), options).value();
+  EXPECT_EQ(fits, 4 * 6) << "each group of each column once";
+  for (int64_t k = 0; k < 32; ++k) {
+    for (int64_t c = 0; c < 6; ++c) {
+      const double stored = (found.codes(k, c) - found.zero(k / 8, c)) * found.scale(k / 8, c);
+      EXPECT_NEAR(static_cast<double>(found.values(k, c)), stored, 1e-5) << k << " " << c;
+    }
+  }
+  options.propagate = false;
+  const GptqResult plain = gptq(weight, hessian.matrix(), options).value();
+  EXPECT_LT(product_error(weight, found.values, inputs), 0.7 * product_error(weight, plain.values, inputs));
+}
+
+TEST(GptqTest, MomentsAreMeanSquaresOfTheInputs) {
+  const ir::Model model =
+      test::model_of(cat("g (float[6, 4] x) => (float[6, 2] y, float[6, 2] z) <float[4, 2] w = ", test::numbers(8, 3),
+                         "> { r = Relu (x) y = MatMul (x, w) z = MatMul (r, w) }"));
+  const test::RandomSamples samples(model.graph, 3);
+  const auto all = [](const ir::Node&) { return true; };
+  const exec::Environment environment;
+  const std::vector<GptqTarget> targets = gptq_targets(model.graph, all);
+  ASSERT_EQ(targets.size(), 1u);
+  const GptqSamples read{samples, environment, samples.size()};
+  const std::vector<float> found = input_moments(read, model, targets).value()[0];
+  std::vector<double> wanted(4);
+  for (size_t s = 0; s < samples.size(); ++s) {
+    const std::vector<float> x = ir::float_values(samples.read(s).value().inputs[0]).value();
+    for (size_t i = 0; i < x.size(); ++i) {
+      const auto value = static_cast<double>(x[i]);
+      wanted[i % 4] += value * value * (value > 0 ? 2 : 1) / (2 * 6 * 3);
+    }
+  }
+  for (size_t k = 0; k < 4; ++k) EXPECT_NEAR(static_cast<double>(found[k]), wanted[k], 1e-5) << k;
 }
 
 }  // namespace
