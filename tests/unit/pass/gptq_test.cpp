@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "ir/constants.h"
 #include "onnx_io/load.h"
 #include "pipeline/run/pass_runner.h"
 #include "support/golden_algorithms.h"
