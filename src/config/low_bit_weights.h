@@ -70,7 +70,7 @@ Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings)
 /// for less than one byte; the message begins with `path`.
 Result<int64_t> read_size(const Node& node, const std::string& path);
 
-/// The formats of matrices and tables by name, in the file of quarkq.nbits_plan (ADR 0025).
+/// The formats of matrices and tables by name, in the file of quarkq.nbits_plan (ADR 0026).
 struct NBitsPlan {
   struct Row {
     std::string name;

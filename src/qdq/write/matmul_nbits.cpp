@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// UseMatMulNBits (ref:writing#matmulnbits, ADR 0025): matrices in 2 to 8 bits instead of Q/DQ nodes.
+// UseMatMulNBits (ref:writing#matmulnbits, ADR 0026): matrices in 2 to 8 bits instead of Q/DQ nodes.
 #include <utility>
 
 #include "config/low_bit_weights.h"

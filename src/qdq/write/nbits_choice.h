@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The format of each matrix and table (ADR 0025): from a plan file, for a target size, or from MatMulNBitsParams.
+// The format of each matrix and table (ADR 0026): from a plan file, for a target size, or from MatMulNBitsParams.
 #pragma once
 
 #include <optional>
