@@ -103,5 +103,11 @@ inline std::string node(const std::string& op, const std::vector<std::string>& i
 inline std::string tensor(const std::string& name, const std::string& data, int type = 1, uint64_t dim = 2) {
   return number(1, dim) + number(2, static_cast<uint64_t>(type)) + bytes(8, name) + data;
 }
+inline std::string float_input(const std::string& name) {
+  return bytes(11, bytes(1, name) + bytes(2, bytes(1, number(1, 1))));
+}
+/// Graph with input x, output y and the given further fields.
+inline std::string graph(const std::string& fields) { return float_input("x") + fields + bytes(12, value_info("y")); }
+inline std::string relu() { return bytes(1, node("Relu", {"x"}, "y")); }
 
 }  // namespace quarkq::onnx_io

@@ -12,12 +12,6 @@ struct BadFile {
   const char* cause;  ///< part of the message
 };
 
-std::string float_input(const std::string& name) {
-  return bytes(11, bytes(1, name) + bytes(2, bytes(1, number(1, 1))));
-}
-/// Graph with input x, output y and the given further fields.
-std::string graph(const std::string& fields) { return float_input("x") + fields + bytes(12, value_info("y")); }
-std::string relu() { return bytes(1, node("Relu", {"x"}, "y")); }
 std::string with_tensor(const std::string& fields) { return model_around(graph(relu() + bytes(5, fields))); }
 std::string external(const std::string& key, const std::string& value) {
   return bytes(13, bytes(1, key) + bytes(2, value));

@@ -46,7 +46,7 @@ TEST(InspectTest, TellsWhatAFloatModelIs) {
   EXPECT_TRUE(report.qdq_domains.empty());
 }
 
-constexpr const char* kQuantized = R"(g (float[1, 2] x) => (float[1, 2] y)
+constexpr const char* kInspected = R"(g (float[1, 2] x) => (float[1, 2] y)
   <float s = {0.25}, uint8 z = {128}, float odd = {0.3}, int8[2, 2] w = {1, 2, 3, 4}, float[2] ws = {0.5, 0.125},
    int8[2] wz = {0, 0}, int32[2] b = {7, 8}, float bs = {0.01}, int32 bz = {0}> {
     xq = QuantizeLinear (x, s, z)
@@ -62,7 +62,7 @@ constexpr const char* kQuantized = R"(g (float[1, 2] x) => (float[1, 2] y)
   })";
 
 TEST(InspectTest, GroupsQuantizedTensorsByKindAndType) {
-  const InspectReport report = inspected(test::model_of(kQuantized));
+  const InspectReport report = inspected(test::model_of(kInspected));
   ASSERT_EQ(report.quantized.size(), 3u);
   const QuantizedGroup& activations = report.quantized[0];
   EXPECT_EQ(activations.kind + " " + activations.type, "activation UINT8");
@@ -164,7 +164,7 @@ TEST(InspectTest, CountsNestedGraphs) {
 }
 
 TEST(InspectTest, JsonHoldsTheReport) {
-  const auto parsed = nlohmann::ordered_json::parse(to_json(inspected(test::model_of(kQuantized))));
+  const auto parsed = nlohmann::ordered_json::parse(to_json(inspected(test::model_of(kInspected))));
   EXPECT_EQ(parsed.begin().key(), "quarkq");
   EXPECT_EQ(parsed["is_quantized"], true);
   EXPECT_EQ(parsed["quantized"][0]["positions"], (std::vector<int>{2, 2}));
@@ -173,7 +173,7 @@ TEST(InspectTest, JsonHoldsTheReport) {
 }
 
 TEST(InspectTest, CountsTheTypesThatOperatorsRead) {
-  const InspectReport report = inspected(test::model_of(kQuantized));
+  const InspectReport report = inspected(test::model_of(kInspected));
   ASSERT_EQ(report.op_types.size(), 2u);
   EXPECT_EQ(report.op_types[0].op, "Gemm");
   EXPECT_EQ(report.op_types[0].activation, (std::map<std::string, int>{{"UINT8", 1}}));
@@ -212,7 +212,7 @@ TEST(InspectTest, RowsAreThoseOfTheReference) {
 TEST(InspectTest, TellsParametersOnRequest) {
   const test::TempFolder folder;
   const std::string path = folder / "m.onnx";
-  ASSERT_TRUE(onnx_io::save(test::model_of(kQuantized), path).ok());
+  ASSERT_TRUE(onnx_io::save(test::model_of(kInspected), path).ok());
   const InspectReport report = inspect(path, {.nodes = true, .scales = true}).value();
   ASSERT_EQ(report.tensors.size(), 4u);
   EXPECT_EQ(report.tensors[0].name, "x");
