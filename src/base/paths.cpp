@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/platform/files.h"
-#include "base/platform/folders.h"
 #include "base/platform/native_path.h"
 
 namespace quarkq::paths {

@@ -107,7 +107,7 @@ struct Tuning {
   std::shared_ptr<const ir::Model> tail = {};  ///< The float model after the outputs; may be null.
   std::vector<FinetunedLayer> layers = {};     ///< Results of fine-tuning.
   std::optional<FinetunedOutputs> outputs = {};
-  /// What compensated rounding found for other plans of the same calibrated model and samples; null: not kept.
+  /// Results of compensated rounding for other plans of the same calibrated model and samples; null: not kept.
   std::shared_ptr<RoundingCache> rounded = {};
 };
 

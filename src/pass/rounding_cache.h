@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What compensated rounding knows of a layer, kept while several plans of one calibrated model are tried: most of these
-// plans differ in other layers, or in the grids of the weights only.
+// Intermediate results of compensated rounding, kept while several plans of one calibrated model are tried: most of
+// these plans differ in other layers, or in the grids of the weights only.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,10 @@ struct RoundingFactor {
   std::vector<float> upper;    ///< U of U^T U, [depth, depth]; empty if there is none.
 };
 
-/// What the samples say of a layer's inputs in the float model.
+/// Statistics of a layer's inputs in the float model.
 struct RoundingInputs {
   std::vector<RoundingFactor> factors;  ///< One per group.
-  std::vector<double> means;            ///< Of the input rows, [samples][groups][depth].
+  std::vector<double> means;            ///< Means of the input rows, [samples][groups][depth].
   int64_t rows = 0;                     ///< Number of rows in each Gram matrix.
 };
 using RoundingInputsPtr = std::shared_ptr<const RoundingInputs>;

@@ -13,7 +13,7 @@
 #include "base/isa.h"
 #include "base/parse_text.h"
 #include "base/paths.h"
-#include "base/platform/folders.h"
+#include "base/platform/files.h"
 #include "config/named_files.h"
 #include "onnx_io/load.h"
 #include "pipeline/report/json.h"

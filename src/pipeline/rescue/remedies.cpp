@@ -84,6 +84,15 @@ Result<std::optional<Trial>> try_remedy(const FloatRemedy& remedy, const RunStat
   return std::optional<Trial>();
 }
 
+bool takes_channel_scales(const config::Settings& settings) {
+  return settings.may_rescue_with("channel_scales") && plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
+}
+
+bool takes_16_bit_activations(const config::Settings& settings) {
+  return settings.may_rescue_with("16_bits") && config::traits_of(settings.quantizer).runs_16_bits &&
+         plan::activation_scale_kind(settings) == numeric::ScaleKind::kFloat;
+}
+
 config::DataType wide_type(const config::Settings& settings) {
   return settings.formats.activation_type == config::DataType::kUInt8 ? config::DataType::kUInt16
                                                                       : config::DataType::kInt16;

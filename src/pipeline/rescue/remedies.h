@@ -63,6 +63,11 @@ struct Remedies {
   bool operator==(const Remedies&) const = default;
 };
 
+/// Returns whether weights may get a scale per channel. Power-of-two targets take one per tensor (ref:npu#targets).
+bool takes_channel_scales(const config::Settings& settings);
+/// Returns whether activations may get 16 bits.
+bool takes_16_bit_activations(const config::Settings& settings);
+
 /// Returns the type of widened activations.
 config::DataType wide_type(const config::Settings& settings);
 
@@ -72,6 +77,12 @@ std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Sele
 
 /// Applies the remedies to settings and selection. `state` is a result of trial_before_mark().
 void apply(const Remedies& remedies, RunState& state);
+
+/// A trial with its remedies. `trial` is null before the first one.
+struct Tried {
+  Remedies remedies;
+  std::shared_ptr<const Trial> trial;
+};
 
 /// Result of each remedy for weights on one state.
 using WeightTrials = std::map<WeightRemedy, std::shared_ptr<const Trial>>;

@@ -50,16 +50,6 @@ bool writes_contrib_pairs(const config::Settings& settings) {
          !settings.legalize.qdq_in_ai_onnx.value_or(false);
 }
 
-/// Power-of-two targets take one weight scale per tensor (ref:npu#targets).
-bool takes_channel_scales(const config::Settings& settings) {
-  return settings.may_rescue_with("channel_scales") && plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
-}
-
-bool takes_16_bit_activations(const config::Settings& settings) {
-  return settings.may_rescue_with("16_bits") && config::traits_of(settings.quantizer).runs_16_bits &&
-         plan::activation_scale_kind(settings) == numeric::ScaleKind::kFloat;
-}
-
 double noise_of(const Agreement& agreement) { return std::pow(10, -agreement.sqnr_db / 10); }
 
 /// `a` has at most this part of the noise of `b`, and points no worse: outputs of zeros have less noise than poor ones.
@@ -77,12 +67,6 @@ struct Spared {
   bool in_float = false;  ///< Otherwise 16 bits for the activations that they read and write.
   double mac_share = 1;   ///< Upper bound on their share of the multiply-accumulates.
   WeightRemedy weights;   ///< Empty: as the settings say, which takes less time.
-};
-
-/// A trial with its remedies. `trial` is null before the first one.
-struct Tried {
-  Remedies remedies;
-  std::shared_ptr<const Trial> trial;
 };
 
 class Rescuer {

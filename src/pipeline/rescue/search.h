@@ -28,7 +28,7 @@ struct RescueInputs {
   /// Returns whether the target places a plan at least as well as the plain result; may be empty.
   std::function<bool(const RunState& planned)> is_placed_alike;
   WeightTrials* tried = nullptr;  ///< Trials on this state; may be null.
-  /// The only way for weights that find_rounding() tries: the one that proved best on another float model; may be null.
+  /// The only remedy of weights that find_rounding() tries, because it was best on another float model; null: all.
   const WeightRemedy* proven = nullptr;
   /// Returns whether the target places a node with 16-bit activations as it does with 8 bits; may be empty.
   std::function<bool(const ir::Node& node)> runs_wide = {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // UseMatMulNBits (ref:writing#matmulnbits, ADR 0026): matrices in 2 to 8 bits instead of Q/DQ nodes.
+#include <algorithm>
 #include <utility>
 
 #include "config/low_bit_weights.h"
@@ -72,8 +73,8 @@ Result<InputMoments> measure(pass::QdqContext& context, const config::MatMulNBit
                              const std::vector<LowBitMatrix>& matrices) {
   const bool are_read = options.algorithm == config::NBitsAlgorithm::kKQuant || options.has_target();
   if (!are_read || context.data == nullptr || context.data->size() == 0) return InputMoments();
-  std::vector<pass::GptqTarget> targets;
-  for (const LowBitMatrix& matrix : matrices) targets.push_back(matrix.target);
+  std::vector<pass::GptqTarget> targets(matrices.size());
+  std::ranges::transform(matrices, targets.begin(), &LowBitMatrix::target);
   return pass::input_moments(pass::gptq_samples(context.settings, *context.data, context.environment, context.progress),
                              context.model, targets);
 }

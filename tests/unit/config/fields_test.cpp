@@ -79,6 +79,7 @@ TEST(FieldsTest, OtherKindsAreRefusedByName) {
 /// A value other than the default that the row of a block accepts, as YAML.
 std::string accepted_by(const Field& field) {
   if (field.name == "quarkq.backend") return "ort:cuda";
+  if (field.name == "quarkq.target_size") return "800M";
   if (field.name == "calibration.raw") return "{dtype: float32, shape: [1, 3]}";
   if (field.type == "map of shapes") return "{x: [1, 3]}";
   if (field.type == "bool" || field.type == "on or off")

@@ -18,7 +18,7 @@ QuantConfig load(const std::string& name, const std::vector<std::string>& sets =
 }
 
 TEST(PresetTest, AllAreThere) {
-  EXPECT_EQ(presets().size(), 70u);
+  EXPECT_EQ(presets().size(), 72u);
   for (const PresetInfo& preset : presets())
     EXPECT_FALSE(preset.summary.empty() || preset.target.empty()) << preset.name;
 }

@@ -13,7 +13,6 @@
 #include <memory>
 #include <new>
 
-#include "base/platform/folders.h"
 #include "base/platform/native_path.h"
 
 namespace quarkq::platform {

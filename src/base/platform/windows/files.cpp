@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <new>
 
-#include "base/platform/folders.h"
 #include "base/platform/native_path.h"
 #include "base/platform/process.h"
 #include "base/platform/windows/wide.h"
