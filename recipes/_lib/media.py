@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Photos, fonts and rendered text for the samples. Everything comes from wheels; nothing is stored in the repository."""
+import functools
 import io
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from . import fetch
+from .wheels import MATPLOTLIB, SCIKIT_IMAGE, SCIKIT_LEARN
 
-SCIKIT_IMAGE = fetch.Wheel("scikit-image", "0.26.0", "74aa5518ccea28121f57a95374581d3b979839adc25bb03f289b1bc9b99c58af")
-SCIKIT_LEARN = fetch.Wheel("scikit-learn", "1.9.1", "52a0703bbc07ad27f560fa63fa68e4c54dd735bfbbf65b4dd3c225dc7547b6df")
-MATPLOTLIB = fetch.Wheel("matplotlib", "3.11.2", "07d9b9fa60cd4c393692f50d0bb03123242ddf61c99bb0e95e75feb354e7c1a8")
 # Photos in a fixed order. Every second one calibrates, the others are scored.
 PHOTOS = [(SCIKIT_IMAGE, f"skimage/data/{name}") for name in
           ("astronaut.png", "brick.png", "camera.png", "chelsea.png", "coffee.png", "coins.png", "grass.png", "gravel.png", "hubble_deep_field.jpg", "ihc.png",
@@ -26,6 +25,7 @@ WORDS = ("invoice total river garden window market silver planet coffee bridge n
          "doctor museum forest kitchen village summer pencil travel harbour science music travel minute second report answer question double simple early").split()
 
 
+@functools.cache
 def photo(place):
     wheel, member = place
     return Image.open(io.BytesIO(fetch.read(wheel, member))).convert("RGB")
@@ -52,6 +52,7 @@ def split_photos():
     return PHOTOS[1::2], PHOTOS[0::2]
 
 
+@functools.cache
 def font(name, size):
     return ImageFont.truetype(io.BytesIO(fetch.read(MATPLOTLIB, FONT_FOLDER + name + ".ttf")), size)
 
