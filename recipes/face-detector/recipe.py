@@ -24,8 +24,8 @@ def model():
     for output, channels in zip(network.graph.output, (1, 2, 2, 10)):
         for dimension, size in zip(output.type.tensor_type.shape.dim, (1, channels, SIZE // 4, SIZE // 4)):
             dimension.dim_value = size
-    onnx.save(network, path)
-    return path
+    onnx.save(network, path + ".fixed.onnx")
+    return path + ".fixed.onnx"
 
 
 def made(places, count, faces, seed):

@@ -12,7 +12,7 @@ from _lib.wheels import GRADIO, MAGIKA, MATPLOTLIB, SCIKIT_IMAGE, SCIKIT_LEARN
 SIDE, BLOCK, PADDING = 1024, 4096, 256
 TYPES = {".py": "python", ".js": "javascript", ".css": "css", ".json": "json", ".html": "html", ".md": "markdown", ".png": "png", ".jpg": "jpeg", ".ttf": "ttf",
          ".svg": "svg", ".csv": "csv", ".so": "elf", ".pdf": "pdf", ".wav": "wav", ".mp3": "mp3", ".rst": "rst", ".woff2": "woff2", ".gif": "gif"}
-MOST = 12  # files of a type and wheel
+MOST = 6  # files of a type and wheel
 
 
 def features(data):

@@ -7,7 +7,6 @@ from _lib.recipe import Recipe, Sample, Score
 
 WORDS = ("yes", "no", "up", "down", "left", "right", "stop", "start", "open", "close")
 FRAMES, BANDS, FILTERS = 48, 32, 64
-TRAIN_VOICES = ("en-us+f4", "en-us+m4", "en-gb+f1", "en-gb+m2", "en-gb+m5", "en-us+m8", "en-gb+f3", "en-us+croak")
 
 
 def bands():
@@ -45,7 +44,7 @@ def model():
     """Random filters, and a last layer found by least squares on words of the voices for training."""
     random = np.random.default_rng(5)
     filters, bias = random.normal(0, 0.3, (FILTERS, 5, 5)), random.uniform(-0.5, 0.5, FILTERS)
-    rows = made(TRAIN_VOICES, 12, 3)
+    rows = made(speech.TRAIN_VOICES, 12, 3)
     inputs = np.stack([hidden(row.feed["energy"], filters, bias) for row in rows])
     last = nets.least_squares(np.concatenate([inputs, np.ones((len(inputs), 1))], axis=1), np.eye(len(WORDS))[[row.truth for row in rows]], 1e-3)
     weights = {"filters": filters[:, None], "bias": bias, "last": last[:-1], "last_bias": last[-1]}

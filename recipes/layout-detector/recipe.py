@@ -18,7 +18,7 @@ def made(fonts, count, seed):
 
 
 def samples():
-    return made(media.CALIB_FONTS, 3, 1), made(media.EVAL_FONTS, 3, 2)
+    return made(media.CALIB_FONTS, 2, 1), made(media.EVAL_FONTS, 2, 2)
 
 
 def boxes(outputs):

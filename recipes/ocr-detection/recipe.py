@@ -6,7 +6,7 @@ from _lib import compare, fetch, media
 from _lib.recipe import Recipe, Sample, Score
 from _lib.wheels import RAPIDOCR
 
-SIZE = 640
+SIZE = 480
 LEAST = 0.3  # the package's threshold of the mask
 
 
@@ -16,7 +16,7 @@ def made(fonts, count, seed):
 
 
 def samples():
-    return made(media.CALIB_FONTS, 3, 1), made(media.EVAL_FONTS, 3, 2)
+    return made(media.CALIB_FONTS, 2, 1), made(media.EVAL_FONTS, 3, 2)
 
 
 def score(outputs, sample, float_outputs):

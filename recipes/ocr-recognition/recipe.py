@@ -41,7 +41,7 @@ def made(fonts, count, seed):
 
 
 def samples():
-    return made(media.CALIB_FONTS, 6, 1), made(media.EVAL_FONTS, 8, 2)
+    return made(media.CALIB_FONTS, 4, 1), made(media.EVAL_FONTS, 6, 2)
 
 
 def text(outputs):

@@ -15,7 +15,7 @@ def made(voices, count, seed):
 
 
 def samples():
-    return made(speech.CALIB_VOICES, 4, 1), made(speech.EVAL_VOICES, 4, 2)
+    return made(speech.CALIB_VOICES, 3, 1), made(speech.EVAL_VOICES, 4, 2)
 
 
 def score(outputs, sample, float_outputs):
