@@ -64,6 +64,8 @@ def table_row(row, scores):
     placed = row.get("deployable", "")
     if row.get("placed_nodes") is not None:
         placed += f", {row['placed_nodes']} of {row['nodes']} nodes on {row['target']}"
+    if row.get("tail_nodes"):
+        placed += f"; {row['tail_nodes']} last nodes in float on the CPU"
     difference = row.get("minus_onnx_runtime", {}).get(scores[0]["name"])
     cells = [row["name"], placed, *(interval(parts[score["name"]]) if score["name"] in parts else "" for score in scores),
              interval(difference) if difference else "", size(row["bytes"]), f"{row['processor_seconds']:.1f}" if "processor_seconds" in row else "",
@@ -76,12 +78,21 @@ def heading(score):
     return f"{score['name'].partition(' (')[0]} against {score['against']} ({score['better']} is better{unit})"
 
 
+def reasons(record):
+    """List items: why a target does not run the result of a preset as a whole, as quarkq prints it, and a failed pre-process."""
+    found = [f"- {row['name']} on {row['target']}: {row['why'].rstrip('.')}." for row in record["rows"]
+             if row.get("why") and row.get("deployable") != "yes" and not row.get("error")]
+    if any(row.get("preprocessed") is False for row in record["rows"]):
+        found.append(f"- {ORT}: its `quant_pre_process` failed, so the model was quantized without it.")
+    return [*found, ""] if found else []
+
+
 def section(record):
     scores, samples, machine = record["scores"], record["samples"], record["machine"]
     columns = ["model", "deployable", *map(heading, scores), f"{scores[0]['name'].partition(' (')[0]} minus {ORT}", "size", "seconds", "MiB"]
     lines = [f"## {record['recipe']}", "", f"{record['kind'][0].upper()}{record['kind'][1:]}: {record['network']} ({record['source']}). Licence: {record['licence']}.", "",
              f"Data: {record['data']}; {samples['calibration']} samples for calibration, {samples['evaluation']} for scores in {samples['groups']} groups.", "",
-             "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns), *(table_row(row, scores) for row in record["rows"]), "",
+             "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns), *(table_row(row, scores) for row in record["rows"]), "", *reasons(record),
              f"`python3 recipes/run.py {record['recipe']}`; quarkq {machine['quarkq']} of commit {machine['commit']}, ONNX Runtime {machine['onnxruntime']}, "
              f"{machine['cpu']}, {machine['cores']} cores, load {machine['load_before']} to {machine['load_after']}."]
     return "\n".join(lines) + "\n"

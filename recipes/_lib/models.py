@@ -47,9 +47,11 @@ def shown(command):
 
 
 def quarkq(model, calib, settings, options, output):
-    """Quantizes `model`; returns the row of the record without its scores."""
-    report = output + ".json"
-    command = [program(), "quantize", "--config", settings, *options, "--calib", calib, "-o", output, "--report", report, "--threads", "1", "--quiet", model]
+    """Quantizes `model`; returns the row of the record without its scores.
+
+    `output` becomes the whole model, also if the target's compiler does not run its last nodes and quarkq cuts them off."""
+    report, joined = output + ".json", output + ".joined.onnx"
+    command = [program(), "quantize", "--config", settings, *options, "--calib", calib, "-o", output, "--report", report, "--joined", joined, "--threads", "1", "--quiet", model]
     text, row = measured(command, os.path.dirname(output))
     row["command"] = shown(command)
     if row["exit_code"] != 0:
@@ -57,8 +59,10 @@ def quarkq(model, calib, settings, options, output):
     with open(report, encoding="utf-8") as file:
         made = json.load(file)
     placed = made.get("deployable") or {}
+    if made["tail_nodes"]:
+        os.replace(joined, output)
     return {**row, "error": None, "preset": made["preset"], "target": placed.get("target"), "deployable": placed.get("holds", "not asked"),
-            "why": placed.get("why", ""), "placed_nodes": placed.get("nodes"), "nodes": placed.get("of"), "verdict": made["verdict"]["grade"],
+            "why": placed.get("why", ""), "placed_nodes": placed.get("nodes"), "nodes": placed.get("of"), "verdict": made["verdict"]["grade"], "tail_nodes": made["tail_nodes"],
             "bytes": os.path.getsize(output)}
 
 

@@ -34,7 +34,7 @@ def made(count, seed):
 
 
 def samples():
-    return made(48, 1), made(96, 2)
+    return made(16, 1), made(40, 2)
 
 
 def score(outputs, sample, float_outputs):

@@ -45,7 +45,7 @@ SHARE = {"value": 0.5, "low": 0.25, "high": 0.75}
 RECORD = {"recipe": "a", "kind": "classifier", "network": "a.onnx", "source": "a script", "licence": "MIT", "data": "numbers",
           "samples": {"calibration": 1, "evaluation": 4, "groups": 4}, "scores": [{"name": "top-1", "against": "truth", "better": "higher", "is_share": True, "unit": ""}],
           "rows": [{"name": "float", "bytes": 2000, "scores": {"top-1": SHARE}}, {"name": "ONNX Runtime", "error": "no | shape"},
-                   {"name": "A8W8", "error": None, "bytes": 200000, "deployable": "yes", "target": "x2", "placed_nodes": 1, "nodes": 2, "processor_seconds": 0.1,
+                   {"name": "A8W8", "error": None, "bytes": 200000, "deployable": "in parts", "why": "an LSTM", "target": "x2", "placed_nodes": 1, "nodes": 2, "processor_seconds": 0.1,
                     "peak_rss_mib": 20.0, "scores": {"top-1": SHARE}, "minus_onnx_runtime": {"top-1": SHARE}}],
           "machine": {"cpu": "x", "cores": 2, "load_before": 0, "load_after": 0, "onnxruntime": "1", "quarkq": "0", "commit": "0"}}
 
