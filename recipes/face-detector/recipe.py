@@ -45,7 +45,7 @@ def made(places, count, faces, seed):
 def samples():
     faces = np.load(io.BytesIO(fetch.read(SCIKIT_IMAGE, "skimage/data/lfw_subset.npy")))[:FACES]
     calibration, evaluation = media.split_photos()
-    return made(calibration, 4, faces[0::2], 1), made(evaluation, 6, faces[1::2], 2)
+    return made(calibration, 2, faces[0::2], 1), made(evaluation, 5, faces[1::2], 2)
 
 
 def boxes(outputs):
