@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws docs/results.md from the records of recipes/results: results_page.py [--check] [ROOT]
+"""Draws docs/results.md and docs/images/results.svg from the records of recipes/results: results_page.py [--check] [ROOT]
 
-Writes the page, or with --check prints whether the page is what this script draws. Needs no packages."""
+Writes both, or with --check prints whether they are what this script draws. Needs no packages."""
 import json
 import os
 import sys
@@ -45,6 +45,14 @@ def records(root):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 found.append(json.load(file))
     return found
+
+
+def read(root, path):
+    """The text of a file, or an empty one if it does not exist."""
+    if not os.path.isfile(os.path.join(root, path)):
+        return ""
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
 
 
 def interval(score):
@@ -109,20 +117,59 @@ def overview(all_records):
     return "\n".join(lines) + "\n"
 
 
+PLOT = "The first score of each recipe whose score is a share, with 95 % intervals (the other recipes are in the table):\n\n![Scores with intervals](images/results.svg)\n"
+COLOURS = {"float": "#888888", ORT: "#d9822b", "A8W8": "#1f77b4", "A16W8": "#17a2b8", "XINT8": "#6f42c1"}
+LEFT, SCALE, STEP, RIGHT = 190, 420, 15, 130  # pixels: names, the axis from 0 to 1, one line, names of models
+
+
+def plot_line(row, score, y):
+    """One model: the interval as a line, the value as a dot, and the name of the model."""
+    value, low, high = (LEFT + SCALE * score[key] for key in ("value", "low", "high"))
+    colour = COLOURS.get(row["name"], "#333333")
+    return [f'<line x1="{low:.1f}" y1="{y}" x2="{high:.1f}" y2="{y}" stroke="{colour}" stroke-width="2"/>', f'<circle cx="{value:.1f}" cy="{y}" r="3.5" fill="{colour}"/>',
+            f'<text x="{LEFT + SCALE + 10}" y="{y + 4}" fill="{colour}">{row["name"]}</text>']
+
+
+def plot(all_records):
+    """The shares as an SVG picture."""
+    shapes, y = [], 24
+    for record in all_records:
+        name = record["scores"][0]["name"]
+        if not record["scores"][0]["is_share"]:
+            continue
+        shapes.append(f'<text x="4" y="{y + 4}" fill="#333333">{record["recipe"]}</text>')
+        for row in record["rows"]:
+            if name in row.get("scores", {}):
+                shapes += plot_line(row, row["scores"][name], y)
+                y += STEP
+        y += STEP // 2
+    axis = [f'<line x1="{LEFT + SCALE * tenth // 10}" y1="14" x2="{LEFT + SCALE * tenth // 10}" y2="{y}" stroke="#dddddd"/>'
+            f'<text x="{LEFT + SCALE * tenth // 10 - 8}" y="10" fill="#666666">{tenth / 10}</text>' for tenth in range(0, 11, 2)]
+    size = f'width="{LEFT + SCALE + RIGHT}" height="{y + 6}"'
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">', '<rect width="100%" height="100%" fill="#ffffff"/>',
+                      *axis, *shapes, "</svg>"]) + "\n"
+
+
+def page(all_records):
+    return "\n".join([INTRODUCTION, "## Overview\n", overview(all_records), PLOT, *map(section, all_records)])
+
+
 def draw(root):
+    """{path: contents} of what is drawn."""
     found = records(root)
-    return "\n".join([INTRODUCTION, "## Overview\n", overview(found), *map(section, found)])
+    return {"docs/results.md": page(found), "docs/images/results.svg": plot(found)}
 
 
 def main():
     arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
     root = arguments[0] if arguments else ROOT
-    path, text = os.path.join(root, "docs", "results.md"), draw(root)
-    if "--check" in sys.argv[1:]:
-        with open(path, encoding="utf-8") as file:
-            sys.exit(0 if file.read() == text else "docs/results.md differs from what scripts/results_page.py draws; run the script")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    for path, text in draw(root).items():
+        if "--check" in sys.argv[1:]:
+            if read(root, path) != text:
+                sys.exit(f"{path} differs from what scripts/results_page.py draws; run the script")
+        else:
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(text)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""docs/results.md is what scripts/results_page.py draws from recipes/results, each recipe has its three files and a record, and no
-file below recipes names an address: wheels are named by name, version and SHA-256."""
+"""docs/results.md and its plot are what scripts/results_page.py draws from recipes/results, each recipe has its three files and a
+record, and no file below recipes names an address: wheels are named by name, version and SHA-256."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ import sources
 sys.path.insert(0, os.path.join(sources.ROOT, "scripts"))
 import results_page
 
-PAGE = "docs/results.md"
+PAGE, PLOT = "docs/results.md", "docs/images/results.svg"
 NAMES = ("README.md", "recipe.py", "settings.yaml")
 ADDRESS = re.compile(r"https?://")
 
@@ -33,12 +33,8 @@ def check(root):
             findings.append(f"recipes/{name}:1: it has no record; run recipes/run.py {name}")
     for path in sources.files_below(root, "recipes"):
         findings += [f"{path}:{number}: an address; name a wheel of the index" for number, line in enumerate(sources.read_lines(root, path), 1) if ADDRESS.search(line)]
-    page = os.path.join(root, PAGE)
-    drawn = results_page.draw(root)
-    found = "\n".join(sources.read_lines(root, PAGE)) + "\n" if os.path.isfile(page) else ""
-    if found != drawn:
-        findings.append(f"{PAGE}:1: differs from what scripts/results_page.py draws; run the script")
-    return findings
+    return findings + [f"{path}:1: differs from what scripts/results_page.py draws; run the script" for path, text in results_page.draw(root).items()
+                       if results_page.read(root, path) != text]
 
 
 SHARE = {"value": 0.5, "low": 0.25, "high": 0.75}
@@ -53,12 +49,11 @@ RECORD = {"recipe": "a", "kind": "classifier", "network": "a.onnx", "source": "a
 def tree(record):
     """A tree with one recipe, whose page is drawn from the record."""
     files = {f"recipes/a/{name}": "\n" for name in NAMES} | {"recipes/results/a.json": json.dumps(record)}
-    page = "\n".join([results_page.INTRODUCTION, "## Overview\n", results_page.overview([record]), results_page.section(record)])
-    return {**files, PAGE: page}
+    return {**files, PAGE: results_page.page([record]), PLOT: results_page.plot([record])}
 
 
 GOOD = tree(RECORD)
-BAD = [(PAGE, {"recipes/results/a.json": json.dumps({**RECORD, "data": "others"})}), (PAGE, {PAGE: GOOD[PAGE] + "more\n"}),
+BAD = [(PAGE, {"recipes/results/a.json": json.dumps({**RECORD, "data": "others"})}), (PAGE, {PAGE: GOOD[PAGE] + "more\n"}), (PLOT, {PLOT: "<svg/>"}),
        ("recipes/b:1", {f"recipes/b/{name}": "\n" for name in NAMES}), ("recipes/c:1", {"recipes/c/recipe.py": "\n", "recipes/results/c.json": json.dumps(RECORD)}),
        ("recipes/a/recipe.py:2", {"recipes/a/recipe.py": "\nurl = 'http" + "s://example.org'\n"})]
 
