@@ -16,7 +16,7 @@ from schema import misfits
 RECIPES = os.path.join(ROOT, "recipes")
 RESULTS = os.path.join(RECIPES, "results")
 UNAVAILABLE = 3  # of recipes/run.py: the package index cannot be reached or does not have a wheel
-FAST = ["digits", "keyword-spotting", "pitch", "super-resolution"]
+FAST = ["digits", "keyword-spotting", "line-direction", "super-resolution"]
 RECORDED = sorted(name[:-5] for name in os.listdir(RESULTS))
 FLOAT, ORT = "float", "ONNX Runtime"
 
