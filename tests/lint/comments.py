@@ -10,7 +10,7 @@ import sys
 import ratchet
 import sources
 
-CODE = ("src", "include", "tools", "tests", "scripts", "cmake", "third_party", "python", "pyproject.toml", "quickstart.sh", "run_tests.sh", "CMakeLists.txt", "CMakePresets.json")
+CODE = ("src", "include", "tools", "tests", "scripts", "cmake", "third_party", "python", "recipes", "pyproject.toml", "quickstart.sh", "run_tests.sh", "CMakeLists.txt", "CMakePresets.json")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs")
 HISTORIES = ("docs/adr/", "CHANGELOG.md")
 OTHERS_DOCUMENTS = ("docs/from-amd-quark.md", "docs/convert.md")  # name functions and options of the reference

@@ -19,6 +19,7 @@ import packages
 import parallel
 import platforms
 import ratchet
+import results
 import sizes
 import subjects
 import units
@@ -26,7 +27,7 @@ import variants
 import workflows
 
 if __name__ == "__main__":
-    outcomes = [lint.main() for lint in (layers, sizes, subjects, folders, packages, functions, groups, comments, english, citations, measures, units, parallel, platforms, json_text, modes, variants, workflows)]
+    outcomes = [lint.main() for lint in (layers, sizes, subjects, folders, packages, functions, groups, comments, english, citations, measures, units, parallel, platforms, json_text, modes, variants, workflows, results)]
     if "--tighten" in sys.argv[1:]:
         ratchet.tighten()
     sys.exit(0 if all(outcomes) else 1)
