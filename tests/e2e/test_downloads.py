@@ -86,13 +86,19 @@ def a_file_comes_from_where_pip_looks():
 @test()
 def the_action_installs_its_own_release():
     """Not a name that anybody may register, and no code of a source archive."""
-    with open(os.path.join(ROOT, "action.yml"), encoding="utf-8") as file:
+    actions = ["action.yml", os.path.join("packaging", "gate", "action.yml")]
+    for action in actions:
+        with open(os.path.join(ROOT, action), encoding="utf-8") as file:
+            text = file.read()
+        expect_equal(re.findall(r".*pip\"? install.*", text), [], f"{action} installs by itself")
+        expect("install_release.sh" in text, f"{action} does not call packaging/install_release.sh")
+        expect(re.search(r'  wheel:\n.*\n +required: false\n +default: ""\n', text), f"{action}: the default of the input wheel is not empty")
+    with open(os.path.join(ROOT, "packaging", "install_release.sh"), encoding="utf-8") as file:
         text = file.read()
     installs = re.findall(r"pip\"? install[^\n]*", text)
     expect_equal(len(installs), 1, f"commands that install: {installs}")
     for word in ("--no-index", "--no-deps", "--only-binary :all:", '"$WHEEL"'):
         expect(word in installs[0], f"without {word}: {installs[0]}")
-    expect(re.search(r'  wheel:\n.*\n +required: false\n +default: ""\n', text), "the default of the input wheel is not empty")
     for word in ("sha256sum --check --strict --ignore-missing SHA256SUMS", "gh attestation verify", "CMakeLists.txt"):
         expect(word in text, f"without {word}")
     version = re.search(r"project\(quarkq VERSION ([0-9.]+)", open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8").read())

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/platform/files.h"
 #include "calib/sample_readers.h"
 #include "exec/environment.h"
 #include "metrics/metric_table.h"
