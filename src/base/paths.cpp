@@ -111,7 +111,7 @@ void remove_tree(const std::string& path) {
   const auto found = platform::describe(path, platform::Links::kRefused);
   std::vector<std::string> names;
   if (found && found->kind == platform::FileKind::kFolder) platform::list_folder(path, {}, names);
-  for (const std::string& name : names) remove_tree(path + "/" + name);
+  for (const std::string& name : names) remove_tree(joined(path, name));
   remove(path);
 }
 
