@@ -11,6 +11,7 @@
 #include "quarkq/check.h"
 #include "quarkq/inspect.h"
 #include "quarkq/status.h"
+#include "quarkq/text_agreement.h"
 
 namespace quarkq {
 
@@ -31,8 +32,8 @@ struct Agreement {
 /// Agreement in what users read of an output: its largest value, its scores, its area. docs/report.md has the limits.
 struct TaskAgreement {
   /// "classes" (share of the expected top-1 accuracy that is kept), "rows" (share of rows with the same class), "mask"
-  /// (intersection over union), "pixels" (mean intersection over union of the classes), "picture" (PSNR in dB) or
-  /// "boxes" (average precision of the scores).
+  /// (intersection over union), "pixels" (mean intersection over union of the classes), "picture" (PSNR in dB), "boxes"
+  /// (average precision of the scores) or "text" (perplexity of the float model over that of the quantized one).
   std::string task;
   double value = 0;
   Grade grade = Grade::kGood;
@@ -217,6 +218,7 @@ struct QuantizeReport {
   std::vector<std::string> sample_cautions;  ///< Why the samples are unsuitable for calibration: random, few or
                                              ///< constant.
   std::vector<OutputAgreement> outputs;
+  std::optional<TextAgreement> text;   ///< Absent if the model is not a language model, or its samples are not text.
   std::optional<double> metric;        ///< Mean of the request's metric over the compared samples.
   std::optional<Verdict> verdict;      ///< Absent if the outputs were not compared.
   std::optional<TargetReport> target;  ///< Prediction for the requested target, or for the target of the preset. Absent

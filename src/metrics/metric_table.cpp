@@ -29,7 +29,7 @@ double mean_of(const EvaluateReport& report) {
 
 constexpr Better kHigher = Better::kHigher, kLower = Better::kLower;
 constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes,
-                    kMasks = TruthKind::kMasks, kTexts = TruthKind::kTexts;
+                    kMasks = TruthKind::kMasks, kTexts = TruthKind::kTexts, kIds = TruthKind::kIds;
 
 constexpr MetricInfo kMetrics[] = {
     {"topK", kHigher, "share", kLabels, "labels among the K classes that score highest (top1, top5, ...)", open_top_k,
@@ -40,6 +40,10 @@ constexpr MetricInfo kMetrics[] = {
      open_likelihood, 0, nullptr},
     {"bits", kLower, "bits", kLabels, "the same as bits per label: mean of -log2 of their probability", open_likelihood,
      1, nullptr},
+    {"text_perplexity", kLower, "", kIds, "perplexity of a language model on the ids of the samples", open_next_tokens,
+     0, nullptr},
+    {"next_token", kHigher, "share", kIds, "ids of the samples that are the most likely ones of a language model",
+     open_next_tokens, 1, nullptr},
     {"map", kHigher, "share", kBoxes, "COCO's mAP: overlaps 0.5 to 0.95, 101 recalls; needs --head", open_map, 0,
      nullptr},
     {"map50", kHigher, "share", kBoxes, "the same at an overlap of 0.5", open_map, 50, nullptr},
@@ -97,7 +101,8 @@ std::span<const MetricInfo> metric_table() { return kMetrics; }
 std::string_view better_name(Better better) { return better == Better::kHigher ? "higher" : "lower"; }
 
 std::string_view truth_name(TruthKind truth) {
-  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes", "masks", "texts"};
+  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes",
+                                                "masks",          "texts",  "ids of the samples"};
   return kNames[static_cast<size_t>(truth)];
 }
 
@@ -120,7 +125,7 @@ Result<MetricRun> MetricRun::open(const std::vector<ChosenMetric>& metrics, cons
   for (const ChosenMetric& metric : metrics) {
     Row row{.variant = metric.variant, .is_scored = metric.info->open != nullptr, .name = metric.name};
     if (row.is_scored) {
-      if (options.request.truth_path.empty()) {
+      if (options.request.truth_path.empty() && metric.info->truth != kIds) {
         return invalid_argument("--metric ", metric.name, ": needs --labels, ", truth_name(metric.info->truth));
       }
       const auto kind = std::ranges::find(run.kinds_, metric.info->open);

@@ -14,7 +14,7 @@ namespace quarkq::metrics {
 enum class Better : uint8_t { kHigher, kLower };
 
 /// Reference data of a metric.
-enum class TruthKind : uint8_t { kBaseline, kLabels, kBoxes, kMasks, kTexts };
+enum class TruthKind : uint8_t { kBaseline, kLabels, kBoxes, kMasks, kTexts, kIds };
 
 struct MetricInfo {
   std::string_view name;  ///< A K at its end represents a number.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "compare/language_model.h"
 #include "ir/tensor.h"
 #include "metrics/detect/detections.h"
 #include "quarkq/evaluate.h"
@@ -19,7 +20,8 @@ struct SampleResults {
   size_t number = 0;  ///< Number of the sample, starting at 0.
   std::string name;   ///< Name of the sample: its file name without folder and suffix.
   const std::vector<std::string>& outputs;
-  const std::vector<ir::Tensor>& values;  ///< One per output.
+  const std::vector<ir::Tensor>& values;            ///< One per output.
+  const std::vector<ir::Tensor>* inputs = nullptr;  ///< Inputs of the model; null for results without their model.
 };
 
 struct ScoringOptions {
@@ -27,6 +29,7 @@ struct ScoringOptions {
   size_t samples = 0;
   bool is_part = false;  ///< There may be further samples.
   Geometry geometry = {};
+  std::optional<compare::LanguageModel> text = {};  ///< Set if the model is a language model.
 };
 
 class Scorer {
@@ -45,8 +48,9 @@ using OpenScorer = ScorerResult (*)(const ScoringOptions& options);
 Result<const ir::Tensor*> results_of(const SampleResults& results, const std::string& name);
 
 // One function per kind of scorer.
-ScorerResult open_top_k(const ScoringOptions& options);       ///< variant: k
-ScorerResult open_likelihood(const ScoringOptions& options);  ///< variant: 0 perplexity, 1 bits per label
+ScorerResult open_top_k(const ScoringOptions& options);        ///< variant: k
+ScorerResult open_likelihood(const ScoringOptions& options);   ///< variant: 0 perplexity, 1 bits per label
+ScorerResult open_next_tokens(const ScoringOptions& options);  ///< variant: 0 perplexity, 1 share of most likely tokens
 ScorerResult open_f1(const ScoringOptions& options);
 ScorerResult open_map(const ScoringOptions& options);  ///< variant: 0, or the overlap in percent
 ScorerResult open_miou(const ScoringOptions& options);

@@ -112,7 +112,8 @@ Result<Judge> Judge::make(const TuneRequest& request) {
   const metrics::MetricInfo& info = *chosen[0].info;
   judge.scale_ = {chosen[0].name, std::string(info.unit), info.better == metrics::Better::kHigher};
   judge.compares_ = info.compare != nullptr;
-  if (!judge.compares_ && metric.truth_path.empty()) {
+  const bool needs_truth = !judge.compares_ && info.truth != metrics::TruthKind::kIds;
+  if (needs_truth && metric.truth_path.empty()) {
     return invalid_argument("tune: --metric ", chosen[0].name, " needs --labels, ", metrics::truth_name(info.truth));
   }
   return judge;

@@ -22,6 +22,27 @@ std::string share_text(uint64_t part, uint64_t whole) {
 
 std::string cosine_text(double value) { return fixed(value, value > 0.9999 && value < 1 ? 6 : 4); }
 
+/// Language models: what the task line does not say.
+void print_language(const QuantizeReport& report) {
+  if (!report.text) return;
+  const TextAgreement& text = *report.text;
+  print_line(cat(text.output, ": ", text.ids, " tokens of ", text.samples, " samples, the same next token for ",
+                 fixed(100 * text.same_next, 1), " %"));
+  if (text.continuations.empty()) return;
+  size_t same = 0, length = 0, equal = 0;
+  std::vector<size_t> differ;
+  for (const Continuation& one : text.continuations) {
+    same += one.same;
+    length += one.length;
+    if (!one.first_difference) ++equal;
+    differ.push_back(one.first_difference.value_or(one.length));
+  }
+  std::ranges::sort(differ);
+  print_line(cat("greedy continuations of ", differ.size(), " prompts: ", share_text(same, length), " of ", length,
+                 " tokens are equal; ", equal, " prompts have no difference, half of them none before token ",
+                 differ[differ.size() / 2] + 1));
+}
+
 void print_agreement(const QuantizeReport& report) {
   if (report.outputs.empty()) return;
   say("\nagainst the float model on %zu sample%s:\n", report.compared_samples, report.compared_samples == 1 ? "" : "s");
@@ -37,6 +58,7 @@ void print_agreement(const QuantizeReport& report) {
   table.print_fitting();
   for (const OutputAgreement& output : report.outputs)
     if (output.task) print_line(cat(output.name, ": ", grade_name(output.task->grade), ", ", output.task->text));
+  print_language(report);
 }
 
 void print_noisiest(const QuantizeReport& report) {

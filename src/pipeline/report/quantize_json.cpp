@@ -54,6 +54,43 @@ Json output_agreement_json(const OutputAgreement& output) {
           {"fed_back", output.fed_back ? agreement_json(*output.fed_back) : Json(nullptr)}};
 }
 
+Json interval_json(const IntervalFigure& figure) {
+  return {{"value", number(figure.value)}, {"low", number(figure.low)}, {"high", number(figure.high)}};
+}
+
+Json text_json(const TextAgreement& text) {
+  Json continuations = Json::array();
+  for (const Continuation& one : text.continuations) {
+    continuations.push_back({{"sample", one.sample},
+                             {"prompt", one.prompt},
+                             {"length", one.length},
+                             {"same", one.same},
+                             {"first_difference", one.first_difference ? Json(*one.first_difference) : Json(nullptr)}});
+  }
+  return {{"output", text.output},
+          {"samples", text.samples},
+          {"tokens", text.ids},
+          {"float_perplexity", interval_json(text.expected)},
+          {"quantized_perplexity", interval_json(text.found)},
+          {"perplexity_ratio", interval_json(text.ratio)},
+          {"same_next", number(text.same_next)},
+          {"continuations", continuations}};
+}
+
+Json tuned_layers_json(const std::vector<TunedLayer>& layers) {
+  Json all = Json::array();
+  for (const TunedLayer& layer : layers) {
+    all.push_back({{"node", layer.node},
+                   {"algorithm", layer.algorithm},
+                   {"error_before", number(layer.error_before)},
+                   {"error_after", number(layer.error_after)},
+                   {"kept", layer.kept},
+                   {"resumed", layer.resumed},
+                   {"seconds", layer.seconds}});
+  }
+  return all;
+}
+
 /// Returns null if no such file was written.
 Json path_json(const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); }
 
@@ -167,16 +204,7 @@ std::string to_json(const QuantizeReport& report) {
   json["verdict"] = nullptr;
   if (const auto& verdict = report.verdict)
     json["verdict"] = {{"grade", grade_name(verdict->grade)}, {"why", verdict->why}, {"next", verdict->next}};
-  json["tuned_layers"] = Json::array();
-  for (const TunedLayer& layer : report.tuned_layers) {
-    json["tuned_layers"].push_back({{"node", layer.node},
-                                    {"algorithm", layer.algorithm},
-                                    {"error_before", number(layer.error_before)},
-                                    {"error_after", number(layer.error_after)},
-                                    {"kept", layer.kept},
-                                    {"resumed", layer.resumed},
-                                    {"seconds", layer.seconds}});
-  }
+  json["tuned_layers"] = tuned_layers_json(report.tuned_layers);
   json["tuned_outputs"] = nullptr;
   if (const auto& outputs = report.tuned_outputs) {
     json["tuned_outputs"] = {{"samples", outputs->samples},
@@ -191,6 +219,7 @@ std::string to_json(const QuantizeReport& report) {
   json["compared"] = {{"samples", report.compared_samples}, {"folder", report.compared_folder}};
   json["eval_metrics"] = report.metrics ? metrics_json(*report.metrics) : Json(nullptr);
   json["node_formats"] = report.nodes ? node_formats_json(*report.nodes) : Json(nullptr);
+  json["text"] = report.text ? text_json(*report.text) : Json(nullptr);
   if (report.details) json["details"] = pipeline::details_json(*report.details);
   return pipeline::text(json);
 }

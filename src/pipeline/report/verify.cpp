@@ -13,6 +13,7 @@
 #include "compare/output_kinds.h"
 #include "compare/run_models.h"
 #include "compare/tensors.h"
+#include "compare/text.h"
 #include "exec/session.h"
 #include "pipeline/report/check_target.h"
 #include "pipeline/report/details.h"
@@ -120,6 +121,23 @@ Status feed_back(const FloatModels& floats, const ir::Model& quantized, const Ju
   return Status();
 }
 
+/// Fills in the agreement of a language model by text, which judges its logits.
+Status read_text(const FloatModels& floats, const ir::Model& quantized, const Judgement& judgement,
+                 VerifyResults results) {
+  results.report.text.reset();
+  QQ_TRY(const ir::Model original, whole_model(floats.original, floats.tail));
+  const auto found = compare::compare_text(original, quantized, prepare_for_run,
+                                           {*judgement.data, judgement.environment, judgement.numbers});
+  if (!found.ok()) return found.status().code() == Code::kUnsupported ? Status() : found.status();
+  results.report.text = found.value().agreement;
+  if (!found.value().why_not.empty())
+    results.diagnostics.add("not-compared", "", "not judged by text: " + found.value().why_not);
+  if (!results.report.text) return Status();
+  for (OutputAgreement& output : results.report.outputs)
+    if (output.name == results.report.text->output) output.task = compare::text_task(*results.report.text);
+  return Status();
+}
+
 /// Whether the outputs are too far away. An output whose task is done has not collapsed.
 bool is_collapsed(const OutputAgreement& output, const Judgement& judgement) {
   const bool is_done = output.task && output.task->grade != Grade::kPoor && !judgement.is_asked;
@@ -215,6 +233,7 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
   report.outputs = std::move(outputs).value();
   report.compared_samples = expected.value().sample_count();
   QQ_RETURN_IF_ERROR(feed_back(floats, whole.value(), judgement, report));
+  QQ_RETURN_IF_ERROR(read_text(floats, whole.value(), judgement, results));
   look_inside(floats, quantized, judgement, expected.value().number_of(telling_sample(judgement, report)), report);
   std::optional<std::vector<OutputAgreement>> rewritten;  // computed when an output needs it
   for (const OutputAgreement& output : report.outputs) {

@@ -12,6 +12,7 @@
 #include "calib/image/decode_image.h"
 #include "calib/npy.h"
 #include "calib/reader/file_formats.h"
+#include "compare/language_model.h"
 #include "exec/layout.h"
 #include "exec/session.h"
 #include "metrics/detect/heads.h"
@@ -231,6 +232,7 @@ Result<ScoredSide> score_model(const ModelSide& side, const ScoreRequest& reques
                                const std::vector<metrics::ChosenMetric>& metrics) {
   metrics::ScoringOptions options{request.metric, side.samples.size(), request.limit > 0};
   options.geometry = {side.preprocess, image_size(side.model.graph, side.preprocess)};
+  options.text = compare::find_language_model(side.model.graph);
   QQ_TRY(metrics::MetricRun run, metrics::MetricRun::open(metrics, options));
   std::vector<std::string> outputs;
   outputs.reserve(side.model.graph.outputs().size());
@@ -243,7 +245,7 @@ Result<ScoredSide> score_model(const ModelSide& side, const ScoreRequest& reques
     for (ir::Tensor& value : values) {
       if (side.is_channels_last && value.rank() == 4) value = exec::in_onnx_order(value, exec::Layout::kChannelsLast);
     }
-    QQ_RETURN_IF_ERROR(run.add({i, sample.name, outputs, values}).context(side.name));
+    QQ_RETURN_IF_ERROR(run.add({i, sample.name, outputs, values, &sample.inputs}).context(side.name));
     QQ_RETURN_IF_ERROR(interrupted_unless(request, {"score", i + 1, side.samples.size()}));
   }
   QQ_TRY(MetricValues values, run.values());
