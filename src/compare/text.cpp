@@ -43,7 +43,7 @@ class Reader {
     return std::make_unique<Reader>(std::move(copy), texts);
   }
 
-  /// Calls `use(i, found)` for each of `places` with what the model says of `ids[i]`, from several threads. Returns
+  /// Calls `use(i, found)` for each of `places` with the judgement of `ids[i]`, from several threads. Returns
   /// whether all logits have the expected dimensions.
   template <typename Use>
   Result<bool> read(const std::vector<size_t>& places, const std::vector<const std::vector<int64_t>*>& ids,
@@ -103,8 +103,8 @@ void advance(const Passage& passage, const NextIds& next, Draft& draft) {
   }
 }
 
-/// Fills in the drafts. All positions are guessed at once and guessed again until they agree with what the model says
-/// of them: the result is that of a greedy continuation one by one, in fewer runs.
+/// Fills in the drafts. All positions are guessed at once, and guessed again until they agree with the logits: the
+/// result is that of a greedy continuation token by token, in fewer runs.
 Result<bool> continue_texts(Reader& reader, const Texts& texts, size_t rounds, std::vector<Draft>& drafts) {
   for (size_t round = 0; round < rounds; ++round) {
     std::vector<Draft*> open;

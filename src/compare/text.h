@@ -9,6 +9,7 @@
 #include "compare/run_models.h"
 #include "ir/graph.h"
 #include "quarkq/quantize_report.h"
+#include "quarkq/text_agreement.h"
 
 namespace quarkq::compare {
 

@@ -39,7 +39,7 @@ void print_language(const QuantizeReport& report) {
   }
   std::ranges::sort(differ);
   print_line(cat("greedy continuations of ", differ.size(), " prompts: ", share_text(same, length), " of ", length,
-                 " tokens are equal; ", equal, " prompts have no difference, half of them none before token ",
+                 " tokens are equal, ", equal, " have no difference, the median of the first difference is token ",
                  differ[differ.size() / 2] + 1));
 }
 

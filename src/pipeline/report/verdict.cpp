@@ -127,7 +127,7 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
   if (grade == Grade::kGood) {
     if (settings.traits().is_cnn_overlay) return "quarkq check " + argument(report.output_path);
     return cat("quarkq evaluate --float ", argument(request.model_path), " --quantized ", argument(report.output_path),
-               " --data VALIDATION --labels FILE");
+               " --data VALIDATION ", report.text ? "--metric text_perplexity" : "--labels FILE");
   }
   if (settings.ranges.use_random_data && request.calib_folder.empty())
     return "calibrate with real samples: --calib DIR";
