@@ -11,7 +11,7 @@
 #include "ir/quantizing_ops.h"
 #include "numeric/element_type.h"
 #include "numeric/real_numbers.h"
-#include "qdq/write/k_quant_blocks.h"
+#include "qdq/write/nbits_blocks.h"
 #include "qdq/write/nbits_writer.h"
 
 namespace quarkq::qdq {

@@ -16,7 +16,7 @@
 #include "plan/constant_codes.h"
 #include "plan/stage.h"
 #include "qdq/passes.h"
-#include "qdq/write/split_gemm.h"
+#include "qdq/write/nbits_matrices.h"
 
 namespace quarkq::qdq {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "qdq/write/k_quant_blocks.h"
+#include "qdq/write/nbits_blocks.h"
 
 #include <algorithm>
 #include <cmath>

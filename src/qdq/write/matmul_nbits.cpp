@@ -10,7 +10,7 @@
 #include "numeric/real_numbers.h"
 #include "qdq/passes.h"
 #include "qdq/write/embedding_tables.h"
-#include "qdq/write/k_quant_blocks.h"
+#include "qdq/write/nbits_blocks.h"
 #include "qdq/write/nbits_choice.h"
 #include "qdq/write/nbits_matrices.h"
 #include "qdq/write/nbits_writer.h"

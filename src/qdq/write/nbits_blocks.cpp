@@ -8,7 +8,6 @@
 #include "base/parallel.h"
 #include "numeric/encode.h"
 #include "numeric/real_numbers.h"
-#include "qdq/write/k_quant_blocks.h"
 
 namespace quarkq::qdq {
 

@@ -10,7 +10,7 @@
 #include "base/parallel.h"
 #include "ir/constants.h"
 #include "numeric/element_type.h"
-#include "qdq/write/k_quant_blocks.h"
+#include "qdq/write/nbits_blocks.h"
 
 namespace quarkq::qdq {
 namespace {

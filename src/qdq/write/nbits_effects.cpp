@@ -6,7 +6,7 @@
 #include "ir/constants.h"
 #include "ir/edit.h"
 #include "numeric/element_type.h"
-#include "qdq/write/k_quant_blocks.h"
+#include "qdq/write/nbits_blocks.h"
 #include "qdq/write/nbits_choice.h"
 
 namespace quarkq::qdq {

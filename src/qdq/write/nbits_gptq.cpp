@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <utility>
 
-#include "qdq/write/k_quant_blocks.h"
+#include "qdq/write/nbits_blocks.h"
 #include "qdq/write/nbits_writer.h"
 
 namespace quarkq::qdq {

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "ir/constants.h"
-#include "qdq/write/split_gemm.h"
 
 namespace quarkq::qdq {
 namespace {

@@ -31,4 +31,11 @@ bool reaches_output(const ir::Graph& graph, const ir::Node& node);
 /// the chosen Gemm nodes first.
 std::vector<LowBitMatrix> find_matrices(pass::QdqContext& context, const config::MatMulNBitsSettings& options);
 
+/// Returns whether the node is a Gemm x W + b with a stored float matrix, without scaling and without a transposed x.
+bool is_plain_gemm(const ir::Graph& graph, const ir::Node& node);
+
+/// Replaces a plain Gemm by a MatMul, and an Add if it has a bias. A transposed W is stored transposed again. The new
+/// nodes take the Gemm's position and origins.
+void split_gemm(ir::Graph& graph, ir::NodeId id);
+
 }  // namespace quarkq::qdq

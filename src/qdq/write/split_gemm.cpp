@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "qdq/write/split_gemm.h"
+#include "qdq/write/nbits_matrices.h"
 
 #include <algorithm>
 #include <cstring>

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "onnx_io/load.h"
-#include "qdq/write/k_quant_blocks.h"
 #include "qdq/write/nbits_blocks.h"
 #include "support/golden_algorithms.h"
 #include "support/golden_quantized.h"

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "config/load.h"
-#include "qdq/write/k_quant_blocks.h"
+#include "qdq/write/nbits_blocks.h"
 #include "qdq/write/nbits_choice.h"
 #include "support/legalize_samples.h"
 

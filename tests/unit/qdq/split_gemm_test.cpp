@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Gemm as MatMul and Add, and blocks of 4 bits against their definition.
-#include "qdq/write/split_gemm.h"
+#include "qdq/write/nbits_matrices.h"
 
 #include <cmath>
 
