@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Everything that a release has, in dist/: build_release.sh [--windows [--project https://github.com/OWNER/NAME]]
+# Everything that a release has, in dist/: build_release.sh [--windows [--project ADDRESS]]
 #   Wheels, source archive, .deb, .tar.zst, SBOM (CycloneDX), SHA256SUMS.
 #   --windows: also the wheel, the .zip and the SBOM for Windows x64.
 #   --project: also quarkq-VERSION-manifests.tar.gz, the manifests for winget and conda. Their addresses are those of the project's releases.

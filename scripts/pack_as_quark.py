@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from wheel_files import files_below, read, record, version, write_archive
+from wheel_files import files_below, read, record, version, write_within
 
 NAME = "quarkq-as-quark"
 MOST_BYTES = 16 << 10
@@ -53,11 +53,7 @@ def wheel():
 
 def main():
     path = os.path.join(sys.argv[1], f"{NAME.replace('-', '_')}-{version()}-py3-none-any.whl")
-    write_archive(path, wheel())
-    size = os.path.getsize(path)
-    if size > MOST_BYTES:
-        sys.exit(f"pack_as_quark.py: {path} has {size} bytes, allowed are {MOST_BYTES}")
-    print(f"== {path}: {size // 1024} KB")
+    write_within(path, wheel(), MOST_BYTES)
 
 
 if __name__ == "__main__":

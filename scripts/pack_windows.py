@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from wheel_files import files_below, read, record, version, write_archive
+from wheel_files import files_below, read, record, version, write_within
 
 STRIP = "x86_64-w64-mingw32-strip"
 TAG = "py3-none-win_amd64"
@@ -80,12 +80,7 @@ def archive(build):
 def main():
     build, dist = sys.argv[1:]
     for name, contents in ((f"quarkq-{version()}-{TAG}.whl", wheel(build)), (f"quarkq-{version()}-windows-AMD64.zip", archive(build))):
-        path = os.path.join(dist, name)
-        write_archive(path, contents)
-        size = os.path.getsize(path)
-        if size > MOST_BYTES:
-            sys.exit(f"pack_windows.py: {path} has {size} bytes, allowed are {MOST_BYTES}")
-        print(f"== {path}: {size // 1024} KB")
+        write_within(os.path.join(dist, name), contents, MOST_BYTES)
 
 
 if __name__ == "__main__":

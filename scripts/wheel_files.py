@@ -4,6 +4,7 @@ import base64
 import hashlib
 import os
 import re
+import sys
 import time
 import zipfile
 
@@ -38,6 +39,15 @@ def write_archive(path, contents):
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
+
+
+def write_within(path, contents, most):
+    """Writes the archive, or ends the program if it has more bytes than `most`."""
+    write_archive(path, contents)
+    size = os.path.getsize(path)
+    if size > most:
+        sys.exit(f"{os.path.basename(sys.argv[0])}: {path} has {size} bytes, allowed are {most}")
+    print(f"== {path}: {size // 1024} KB")
 
 
 def record(contents, name):

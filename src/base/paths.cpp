@@ -18,6 +18,10 @@ std::string joined(const std::string& folder, const std::string& name) {
 }
 
 std::string folder_of(const std::string& path) { return text_of(path_of(path).parent_path()); }
+std::string folder_or_here(const std::string& path) {
+  std::string folder = folder_of(path);
+  return folder.empty() ? "." : folder;
+}
 std::string name_of(const std::string& path) { return text_of(path_of(path).filename()); }
 std::string stem_of(const std::string& path) { return text_of(path_of(path).stem()); }
 std::string suffix_of(const std::string& path) { return text_of(path_of(path).extension()); }

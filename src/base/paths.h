@@ -18,6 +18,8 @@ namespace quarkq::paths {
 std::string joined(const std::string& folder, const std::string& name);
 /// Returns the path without its last part, and an empty string if there is only one part.
 std::string folder_of(const std::string& path);
+/// Returns the path without its last part, and "." if there is only one part.
+std::string folder_or_here(const std::string& path);
 /// Returns the last part of the path.
 std::string name_of(const std::string& path);
 /// Returns the last part without its suffix.

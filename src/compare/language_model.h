@@ -42,6 +42,14 @@ struct Passage {
   int64_t length = 0;           ///< Ids of a row.
   std::vector<int64_t> ids;     ///< [rows, length]
   std::vector<TextSpan> spans;  ///< One per row.
+
+  /// Calls `use` with the place in [rows, length] of each id that the ids before it predict.
+  template <typename Use>
+  void for_each_predicted(const Use& use) const {
+    for (size_t row = 0; row < spans.size(); ++row)
+      for (int64_t i = spans[row].begin + 1; i < spans[row].end; ++i)
+        use(row * static_cast<size_t>(length) + static_cast<size_t>(i));
+  }
 };
 
 /// Returns the inputs of a sample with these ids instead. REQUIRES: read_passage() accepted the sample, and `ids` has

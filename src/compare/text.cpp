@@ -216,18 +216,12 @@ Result<std::vector<TextSums>> compare_next(Reader& reference, Reader& quantized,
   std::vector<size_t> places(count);
   std::vector<const std::vector<int64_t>*> ids(count);
   for (size_t i = 0; i < count; ++i) places[i] = i, ids[i] = &texts.passages[i].ids;
-  const auto for_each_id = [&](size_t i, const auto& use) {
-    const Passage& passage = texts.passages[i];
-    for (size_t row = 0; row < passage.spans.size(); ++row)
-      for (int64_t at = passage.spans[row].begin + 1; at < passage.spans[row].end; ++at)
-        use(row * static_cast<size_t>(passage.length) + static_cast<size_t>(at));
-  };
   const auto add_expected = [&](size_t i, const NextIds& next) {
-    for_each_id(i, [&](size_t at) { sums[i].expected += next.surprise[at], ++sums[i].ids; });
+    texts.passages[i].for_each_predicted([&](size_t at) { sums[i].expected += next.surprise[at], ++sums[i].ids; });
     likeliest[i] = next.likeliest;
   };
   const auto add_found = [&](size_t i, const NextIds& next) {
-    for_each_id(i, [&](size_t at) {
+    texts.passages[i].for_each_predicted([&](size_t at) {
       sums[i].found += next.surprise[at];
       sums[i].same += next.likeliest[at] >= 0 && next.likeliest[at] == likeliest[i][at] ? 1 : 0;
     });

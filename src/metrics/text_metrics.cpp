@@ -23,15 +23,11 @@ class NextTokens : public Scorer {
     QQ_TRY(const std::optional<compare::NextIds> next,
            compare::next_ids(results.values[model_.logits], *passage, passage->ids, model_.vocabulary));
     if (!next) return bad_data("its logits are not [batch, length, ", model_.vocabulary, "]");
-    for (size_t row = 0; row < passage->spans.size(); ++row) {
-      const size_t first = row * static_cast<size_t>(passage->length);
-      for (int64_t i = passage->spans[row].begin + 1; i < passage->spans[row].end; ++i) {
-        const size_t at = first + static_cast<size_t>(i);
-        surprise_ += next->surprise[at];
-        likeliest_ += next->likeliest[at] == passage->ids[at] ? 1 : 0;
-        ++ids_;
-      }
-    }
+    passage->for_each_predicted([&](size_t at) {
+      surprise_ += next->surprise[at];
+      likeliest_ += next->likeliest[at] == passage->ids[at] ? 1 : 0;
+      ++ids_;
+    });
     return Status();
   }
 

@@ -49,13 +49,8 @@ class OldModel {
   Result<std::shared_ptr<const MappedFile>> file_ = std::shared_ptr<const MappedFile>();
 };
 
-std::string folder_of(const std::string& path) {
-  const std::string folder = paths::folder_of(path);
-  return folder.empty() ? "." : folder;
-}
-
 bool is_same_folder(const std::string& a, const std::string& b) {
-  return !b.empty() && paths::is_same(folder_of(a), folder_of(b));
+  return !b.empty() && paths::is_same(paths::folder_or_here(a), paths::folder_or_here(b));
 }
 
 /// `name` in the folder of `path`.

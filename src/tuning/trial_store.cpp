@@ -110,11 +110,6 @@ std::optional<std::string> stored_text(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(file.value()->data()), file.value()->size());
 }
 
-std::string folder_of(const std::string& path) {
-  const std::string parent = paths::folder_of(path);
-  return parent.empty() ? "." : parent;
-}
-
 }  // namespace
 
 Result<std::string> FileHashes::of(const std::string& path) {
@@ -249,7 +244,7 @@ Status TrialStore::copy_model(const Trial& trial, const std::string& output) con
   QQ_TRY(const StoredModel stored, StoredModel::open(path));
   if (stored.hash() != trial.model_hash) return io_error(path, ": was changed by somebody else while it was in use");
   if (stored.data != nullptr)
-    QQ_RETURN_IF_ERROR(write_copy(*stored.data, cat(folder_of(output), "/", model_name_, kDataSuffix)));
+    QQ_RETURN_IF_ERROR(write_copy(*stored.data, cat(paths::folder_or_here(output), "/", model_name_, kDataSuffix)));
   if (stored.tail != nullptr) QQ_RETURN_IF_ERROR(write_copy(*stored.tail, pipeline::tail_path(output)));
   return write_copy(*stored.model, output);
 }

@@ -256,43 +256,86 @@ int64_t depth_of(const ir::Model& model, const GptqTarget& target) {
   return model.graph.value(target.weight).constant->dims()[0];
 }
 
-Status observe(const ir::Tensor& inputs, int64_t depth, const std::string& name, Hessian& hessian) {
-  if (inputs.rank() < 1 || inputs.dims().back() != depth)
-    return internal_error("GPTQ: '", name, "' does not fit its matrix");
-  QQ_TRY(const std::vector<float> values, ir::float_values(inputs));
-  // Weighed by the size of the first axis, as the reference does; only a common factor depends on it.
-  if (!values.empty()) hessian.add(values.data(), inputs.size() / depth, inputs.dims()[0]);
-  return Status();
-}
-
 Status run_some(const GptqSamples& samples, const ir::Model& model, std::span<const GptqTarget> targets,
                 const UseHessian& use) {
-  exec::SessionOptions options;
   std::vector<Hessian> hessians;
-  for (const GptqTarget& target : targets) {
-    options.fetches.insert(options.fetches.end(), target.inputs.begin(), target.inputs.end());
-    hessians.emplace_back(depth_of(model, target));
-  }
-  {
-    exec::Session session(model, samples.environment, std::move(options));
-    for (size_t i = 0; i < samples.count; ++i) {
-      QQ_TRY(const calib::Sample sample, samples.data.read(i));
-      QQ_TRY(const std::vector<ir::Tensor>* const values,
-             session.run(sample.inputs).context(cat("GPTQ, sample ", sample.name)));
-      size_t next = 0;
-      for (size_t t = 0; t < targets.size(); ++t) {
-        for (const ir::ValueId input : targets[t].inputs)
-          QQ_RETURN_IF_ERROR(
-              observe((*values)[next++], depth_of(model, targets[t]), model.graph.value(input).name, hessians[t]));
-      }
-      if (samples.progress && !samples.progress(i + 1, samples.count)) return Status(Code::kInterrupted, "interrupted");
-    }
-  }
+  for (const GptqTarget& target : targets) hessians.emplace_back(depth_of(model, target));
+  const auto observe = [&](size_t t, const std::vector<float>& values, int64_t first_dimension) {
+    // Weighed by the size of the first axis, as the reference does; only a common factor depends on it.
+    const int64_t rows = static_cast<int64_t>(values.size()) / std::max<int64_t>(1, depth_of(model, targets[t]));
+    if (!values.empty()) hessians[t].add(values.data(), rows, first_dimension);
+    return Status();
+  };
+  QQ_RETURN_IF_ERROR(observe_inputs(samples, model, targets, "GPTQ", observe));
   for (size_t t = 0; t < targets.size(); ++t) QQ_RETURN_IF_ERROR(use(targets[t], hessians[t].matrix()));
   return Status();
 }
 
 }  // namespace
+
+Status observe_inputs(const GptqSamples& samples, const ir::Model& model, std::span<const GptqTarget> targets,
+                      const char* purpose, const ObserveInput& observe) {
+  exec::SessionOptions options;
+  for (const GptqTarget& target : targets)
+    options.fetches.insert(options.fetches.end(), target.inputs.begin(), target.inputs.end());
+  exec::Session session(model, samples.environment, std::move(options));
+  for (size_t i = 0; i < samples.count; ++i) {
+    QQ_TRY(const calib::Sample sample, samples.data.read(i));
+    QQ_TRY(const std::vector<ir::Tensor>* const values,
+           session.run(sample.inputs).context(cat(purpose, ", sample ", sample.name)));
+    size_t next = 0;
+    for (size_t t = 0; t < targets.size(); ++t) {
+      for (const ir::ValueId input : targets[t].inputs) {
+        const ir::Tensor& found = (*values)[next++];
+        if (found.rank() < 1 || found.dims().back() != depth_of(model, targets[t]))
+          return internal_error(purpose, ": '", model.graph.value(input).name, "' does not fit its matrix");
+        QQ_TRY(const std::vector<float> floats, ir::float_values(found));
+        QQ_RETURN_IF_ERROR(observe(t, floats, found.dims()[0]));
+      }
+    }
+    if (samples.progress && !samples.progress(i + 1, samples.count)) return Status(Code::kInterrupted, "interrupted");
+  }
+  return Status();
+}
+
+namespace {
+
+/// Sums of squares per column. Rows are added in order, so that no sum depends on the number of threads.
+struct Squares {
+  std::vector<double> sums;
+  double rows = 0;
+
+  void add(std::span<const float> values) {
+    const size_t depth = sums.size();
+    for (size_t begin = 0; begin + depth <= values.size(); begin += depth, ++rows) {
+      for (size_t k = 0; k < depth; ++k) {
+        const auto value = static_cast<double>(values[begin + k]);
+        sums[k] += value * value;
+      }
+    }
+  }
+  std::vector<float> means() const {
+    std::vector<float> made(sums.size());
+    for (size_t k = 0; k < sums.size(); ++k) made[k] = static_cast<float>(sums[k] / std::max(rows, 1.0));
+    return made;
+  }
+};
+
+}  // namespace
+
+Result<std::vector<std::vector<float>>> input_moments(const GptqSamples& samples, const ir::Model& model,
+                                                      const std::vector<GptqTarget>& targets) {
+  std::vector<Squares> squares(targets.size());
+  for (size_t t = 0; t < targets.size(); ++t) squares[t].sums.resize(static_cast<size_t>(depth_of(model, targets[t])));
+  const auto observe = [&](size_t t, const std::vector<float>& values, int64_t /*first_dimension*/) {
+    squares[t].add(values);
+    return Status();
+  };
+  QQ_RETURN_IF_ERROR(observe_inputs(samples, model, targets, "moments of inputs", observe));
+  std::vector<std::vector<float>> moments(squares.size());
+  std::ranges::transform(squares, moments.begin(), &Squares::means);
+  return moments;
+}
 
 Result<GptqOptions> gptq_options(const config::Settings& settings, int bits, const config::GptqSettings& defaults) {
   QQ_TRY(config::GptqSettings given, config::read_gptq_settings(settings, defaults));

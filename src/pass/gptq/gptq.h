@@ -106,6 +106,13 @@ struct GptqSamples {
 GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data,
                          const exec::Environment& environment, Progress progress);
 
+/// Receives an input of a target, whose last dimension is the depth of the target's matrix: its values and first
+/// dimension.
+using ObserveInput = std::function<Status(size_t target, const std::vector<float>& values, int64_t first_dimension)>;
+/// Runs the samples in order and passes on the inputs of all targets. `purpose` begins the messages of failures.
+Status observe_inputs(const GptqSamples& samples, const ir::Model& model, std::span<const GptqTarget> targets,
+                      const char* purpose, const ObserveInput& observe);
+
 /// Returns the mean squares of the inputs of each target's rows over the samples, [depth] each, and runs every sample
 /// once.
 Result<std::vector<std::vector<float>>> input_moments(const GptqSamples& samples, const ir::Model& model,
