@@ -33,8 +33,10 @@ using Grid = GptqGrid;
 
 double largest_code(const GptqOptions& options) { return (1 << options.bits) - 1; }
 
+/// Returns 0 for NaN, which a weight or a scale beyond the range of float32 gives.
 double code_of(double value, const Grid& grid, double largest) {
-  return std::clamp(std::rint(value / grid.scale) + grid.zero, 0.0, largest);
+  const double code = std::rint(value / grid.scale) + grid.zero;
+  return code > 0 ? std::min(code, largest) : 0;
 }
 
 /// Narrows the range step by step, keeps what rounds best.

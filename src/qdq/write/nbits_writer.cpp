@@ -98,8 +98,8 @@ void NBitsWriter::write_products(const std::vector<ir::ValueId>& stored, const N
 }
 
 void NBitsWriter::write_qdq(ir::ValueId weight, const PackedMatrix& packed, const std::vector<ir::NodeId>& nodes) {
-  const ir::Value& value = graph_.value(weight);
-  const std::string name = value.name;
+  const ir::Value value = graph_.value(weight);  // a copy: added values move those of the graph
+  const std::string& name = value.name;
   const ElementType type = value.constant->type();
   const NBitsShape& shape = packed.shape;
   const ElementType codes = type_of_codes(packed);
