@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/backend_onednn.h"
+#include "exec/convolution.h"
 
 #include <omp.h>
 
@@ -309,18 +309,7 @@ class OneDnnConvolution : public Convolution {
 
 }  // namespace
 
-ConvProblem product_problem(int64_t m, int64_t k, int64_t n, int64_t stride_k, int64_t stride_n) {
-  ConvProblem problem;
-  problem.source = {1, k, m, 1};
-  problem.weights = {n, k, 1, 1};
-  problem.result = {1, n, m, 1};
-  problem.strides = problem.dilations = {1, 1};
-  problem.pads_begin = problem.pads_end = {0, 0};
-  problem.weight_strides = {stride_n, stride_k, 1, 1};
-  return problem;
-}
-
-Result<std::shared_ptr<Convolution>> Convolution::make(const ConvProblem& problem, const float* weights) {
+Result<std::shared_ptr<Convolution>> onednn_convolution(const ConvProblem& problem, const float* weights) {
   try {
     std::shared_ptr<Convolution> made = problem.transposed
                                             ? OneDnnConvolution::build<dnnl::deconvolution_forward>(

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "exec/backend_onednn_forms.h"
 
-#include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/hash.h"
+#include "base/shared_cache.h"
 
 namespace quarkq::exec {
 
@@ -65,20 +64,8 @@ dnnl::stream& stream() {
 
 std::shared_ptr<const dnnl::memory> shared_weights(const dnnl::memory::desc& given, const dnnl::memory::desc& packed,
                                                    const float* data) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<const dnnl::memory>> all;
-  static size_t purged_size = 16;
-  const std::string key = weights_key(given, packed, data);
-  if (key.empty()) return packed_weights(given, packed, data);
-  const std::lock_guard lock(mutex);
-  if (std::shared_ptr<const dnnl::memory> known = all[key].lock()) return known;
-  if (all.size() >= 2 * purged_size) {  // each look at all of them is paid by as many that were added since the last
-    std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
-    purged_size = std::max<size_t>(all.size(), 16);
-  }
-  std::shared_ptr<const dnnl::memory> made = packed_weights(given, packed, data);
-  all[key] = made;
-  return made;
+  static SharedCache<dnnl::memory> all;
+  return all.get(weights_key(given, packed, data), [&] { return packed_weights(given, packed, data); });
 }
 
 }  // namespace quarkq::exec

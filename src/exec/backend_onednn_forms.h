@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/backend_onednn.h"
+#include "exec/convolution.h"
 
 namespace quarkq::exec {
 

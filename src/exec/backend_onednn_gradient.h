@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "exec/backend_onednn.h"
+#include "exec/convolution.h"
 
 namespace quarkq::exec {
 

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Inference of quarkq against ONNX Runtime with its default optimizations, in one run: time and memory.
 
-    compare_ort.py [--quarkq BIN] [--threads N] [--rounds N] [--output FILE.json] [--models NAME...]
+    compare_ort.py [--quarkq BIN] [--threads N] [--isa NAME] [--rounds N] [--output FILE.json] [--models NAME...]
 
 Batch 1, same threads, interleaved rounds; the figure of a model is the median over all runs of all rounds. Prints the ratio
 (ONNX Runtime's time / quarkq's: above 1 quarkq is faster) per model and the geometric mean, with the machine's load.
 Memory is the peak resident size of a process of its own that runs the model: `quarkq run`, and a Python that imports numpy
 and onnxruntime; of the latter also the part that came after the imports.
+--isa limits quarkq only: ONNX Runtime always uses the best set of the machine, so the ratio is a lower bound of that on a machine
+without the sets above NAME.
 Needs: numpy, onnxruntime, the shared models and inputs beside the repository. Run it on an idle machine.
 """
 import argparse
@@ -95,9 +97,9 @@ def quarkq_memory(binary, model, folder, threads, out):
     return int(done.stdout) / 1024
 
 
-def quarkq_median(binary, model, folder, threads, runs, out):
-    command = [binary, "run", model, "--inputs", folder, "--outputs", out, "--limit", "1", "--repeat", str(runs), "--json",
-               "--threads", str(threads)]
+def quarkq_median(args, model, folder, out):
+    command = [args.quarkq, "run", model, "--inputs", folder, "--outputs", out, "--limit", "1", "--repeat", str(args.runs), "--json",
+               "--threads", str(args.threads), "--isa", args.isa]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["median_ms"]
 
 
@@ -105,6 +107,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quarkq", default=os.path.join(ROOT, "build/release/quarkq"))
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--isa", default="native", help="instruction set of quarkq: sse41, avx2, avx512 or native")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--runs", type=int, default=40, help="runs per round")
     parser.add_argument("--output")
@@ -113,7 +116,7 @@ def main():
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = args.threads
     options.log_severity_level = 3
-    report = {"machine": machine(), "threads": args.threads, "models": {}}
+    report = {"machine": machine(), "threads": args.threads, "isa": args.isa, "models": {}}
     ratios = []
     for name in args.models:
         model = os.path.join(SHARED, "models", name + ".onnx")
@@ -127,7 +130,7 @@ def main():
                 reference_times(session, feed, 5)
                 theirs += reference_times(session, feed, args.runs)
                 del session
-                ours.append(quarkq_median(args.quarkq, model, folder, args.threads, args.runs, out))
+                ours.append(quarkq_median(args, model, folder, out))
             my_memory = quarkq_memory(args.quarkq, model, folder, args.threads, out)
         their_memory, their_growth = reference_memory(model, folder, args.threads)
         mine, reference = statistics.median(ours), statistics.median(theirs)

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/random.h"
-#include "exec/backend_onednn.h"
+#include "exec/convolution.h"
 
 namespace quarkq::exec {
 namespace {

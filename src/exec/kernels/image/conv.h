@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "exec/backend_onednn.h"
+#include "exec/convolution.h"
 
 namespace quarkq::exec {
 

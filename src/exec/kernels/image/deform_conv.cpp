@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // DeformConv of two spatial dimensions: the places named by the offsets are sampled into rows [taps, channels], over
 // which an ordinary 1 x taps convolution runs. Positions are taken in chunks, so that the rows stay small.
-#include "exec/backend_onednn.h"
+#include "exec/convolution.h"
 #include "exec/kernels/image/image_ops.h"
 #include "exec/kernels/shared/kernel_shapes.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "exec/backend_onednn.h"
+#include "exec/convolution.h"
 #include "exec/kernels/shared/kernel_shapes.h"
 #include "exec/kernels/shared/type_bridges.h"
 #include "exec/op_def.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "exec/backend_onednn.h"
+#include "exec/convolution.h"
 #include "exec/kernels/shared/support.h"
 
 namespace quarkq::exec {

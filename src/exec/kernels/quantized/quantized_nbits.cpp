@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // com.microsoft MatMulNBits (ref:writing#matmulnbits): a product with weights of 2, 4 or 8 bits in blocks along K. The
 // weights become float32 once when they are constant; the product is the one of floats.
-#include "exec/backend_onednn.h"
+#include "exec/convolution.h"
 #include "exec/kernels/elementwise/cast_elements.h"
 #include "exec/kernels/quantized/quantized.h"
 #include "exec/kernels/shared/type_bridges.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The oneDNN seam: convolutions (and products as 1x1 convolutions) on channels-last buffers. No other file includes
-// oneDNN, whose interface differs between 2.x and 3.x. Results of the selected forms do not depend on threads (design:
-// ADR 0001).
+// Convolutions, and products as 1x1 convolutions, on channels-last buffers. Results do not depend on the number of
+// threads (ADR 0001).
 #pragma once
 
 #include <cstdint>
@@ -45,8 +44,8 @@ struct ConvBuffers {
 /// A prepared convolution. Weights are packed once if they are known, otherwise in every call.
 class Convolution {
  public:
-  /// Fails with kUnsupported if oneDNN has no such primitive, or no fast form with these post-ops. Results do not
-  /// depend on the number of threads. `weights` is constant data in the order of `problem`, or null if each call
+  /// Prepares the faster of our direct form and oneDNN's. Fails with kUnsupported if oneDNN has no such primitive, or
+  /// no fast form with these post-ops. `weights` is constant data in the order of `problem`, or null if each call
   /// provides the weights.
   static Result<std::shared_ptr<Convolution>> make(const ConvProblem& problem, const float* weights);
   virtual ~Convolution() = default;
@@ -55,5 +54,15 @@ class Convolution {
   virtual size_t scratch_bytes() const = 0;
   virtual void run(const ConvBuffers& buffers) = 0;
 };
+
+// The two forms among which Convolution::make() chooses.
+
+/// Prepares a convolution by oneDNN, in one of its forms whose results do not depend on the number of threads.
+Result<std::shared_ptr<Convolution>> onednn_convolution(const ConvProblem& problem, const float* weights);
+
+/// Returns whether direct_convolution() computes the problem: one group, not transposed, at least two taps.
+bool takes_direct(const ConvProblem& problem);
+/// Prepares a convolution by loops of our own (exec/convolution_loops.h). REQUIRES: takes_direct(problem).
+std::shared_ptr<Convolution> direct_convolution(const ConvProblem& problem, const float* weights);
 
 }  // namespace quarkq::exec

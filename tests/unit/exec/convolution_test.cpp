@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// The two forms of a convolution compute the same, for every kind of window, with followers and with weights of each
+// call.
+#include "exec/convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "base/random.h"
+#include "exec/kernels/elementwise/unary_loops.h"
+#include "exec/kernels/shared/support.h"
+
+namespace quarkq::exec {
+namespace {
+
+struct Operands {
+  std::vector<float> source, weights, bias, added;
+};
+
+std::vector<float> results_of(Convolution& convolution, const ConvProblem& p, const Operands& operands,
+                              bool knows_weights) {
+  std::vector<std::byte> scratch(convolution.scratch_bytes() + 64);
+  void* aligned = scratch.data();
+  size_t room = scratch.size();
+  std::align(64, convolution.scratch_bytes(), aligned, room);
+  std::vector<float> result(static_cast<size_t>(product(p.result)), std::nanf(""));
+  const float* const added[] = {operands.added.data()};
+  convolution.run({operands.source.data(), knows_weights ? nullptr : operands.weights.data(),
+                   p.has_bias ? operands.bias.data() : nullptr, added, result.data(),
+                   static_cast<std::byte*>(aligned)});
+  return result;
+}
+
+class ConvolutionTest : public testing::Test {
+ protected:
+  std::vector<float> values(int64_t size) {
+    std::vector<float> drawn(static_cast<size_t>(size));
+    for (float& value : drawn) value = static_cast<float>(random_.uniform() * 2 - 1);
+    return drawn;
+  }
+
+  /// A problem that takes_direct(); nothing if the drawn window does not fit.
+  std::optional<ConvProblem> draw(size_t axes) {
+    ConvProblem p;
+    const int64_t in = random_.integer(1, 40), out = random_.integer(1, random_.integer(0, 2) == 0 ? 5 : 150);
+    p.source = {random_.integer(1, 3), in};
+    p.weights = {out, in};
+    p.result = {p.source[0], out};
+    p.has_bias = random_.integer(0, 2) == 0;
+    for (size_t i = 0; i < axes; ++i) {
+      const int64_t kernel = random_.integer(1, 6), dilation = random_.integer(1, 3), size = random_.integer(3, 24);
+      const int64_t begin = random_.integer(0, kernel), end = random_.integer(0, kernel);
+      const int64_t reach = dilation * (kernel - 1) + 1, stride = random_.integer(1, 4);
+      if (size + begin + end < reach) return {};
+      p.source.push_back(size);
+      p.weights.push_back(kernel);
+      p.strides.push_back(stride);
+      p.dilations.push_back(dilation);
+      p.pads_begin.push_back(begin);
+      p.pads_end.push_back(end);
+      p.result.push_back((size + begin + end - reach) / stride + 1);
+    }
+    return takes_direct(p) ? std::optional(p) : std::nullopt;
+  }
+
+  Operands operands_of(const ConvProblem& p) {
+    return {values(product(p.source)), values(product(p.weights)), values(p.result[1]), values(product(p.result))};
+  }
+
+  int64_t integer(int64_t low, int64_t high) { return random_.integer(low, high); }
+
+ private:
+  NumpyRandom random_{23};
+};
+
+void expect_near(const std::vector<float>& a, const std::vector<float>& b, const ConvProblem& p) {
+  ASSERT_EQ(a.size(), b.size());
+  const double bound = 1e-5 * std::sqrt(static_cast<double>(product(p.weights))) + 1e-6;
+  for (size_t i = 0; i < a.size(); ++i) {
+    ASSERT_NEAR(a[i], b[i], bound) << i << " of source " << testing::PrintToString(p.source) << ", weights "
+                                   << testing::PrintToString(p.weights);
+  }
+}
+
+TEST_F(ConvolutionTest, BothFormsAgree) {
+  for (const size_t axes : {1u, 2u, 3u}) {
+    int compared = 0;
+    for (int i = 0; i < 120; ++i) {
+      const std::optional<ConvProblem> p = draw(axes);
+      if (!p) continue;
+      ++compared;
+      const Operands operands = operands_of(*p);
+      const auto theirs = onednn_convolution(*p, operands.weights.data());
+      ASSERT_TRUE(theirs.ok()) << theirs.status().message();
+      const std::vector<float> wanted = results_of(*theirs.value(), *p, operands, true);
+      const std::vector<float> found = results_of(*direct_convolution(*p, operands.weights.data()), *p, operands, true);
+      ASSERT_NO_FATAL_FAILURE(expect_near(found, wanted, *p));
+      EXPECT_EQ(results_of(*direct_convolution(*p, nullptr), *p, operands, false), found);
+    }
+    EXPECT_GT(compared, 40) << axes;
+  }
+}
+
+TEST_F(ConvolutionTest, FollowersChangeNoBits) {
+  for (int i = 0; i < 60; ++i) {
+    std::optional<ConvProblem> p = draw(2);
+    if (!p) continue;
+    const Operands operands = operands_of(*p);
+    std::vector<float> wanted = results_of(*direct_convolution(*p, operands.weights.data()), *p, operands, true);
+    PostOp clip, leaky, add;
+    clip.low = -0.5f;
+    clip.high = 1.5f;
+    leaky.kind = PostOp::Kind::kLeakyRelu;
+    leaky.slope = 0.1f;
+    add.kind = PostOp::Kind::kAdd;
+    p->post_ops = {leaky, add, clip};
+    const auto size = static_cast<int64_t>(wanted.size());
+    QQ_DISPATCH(exec, unary_loop)({Unary::kLeakyRelu, 0.1f, 0}, wanted.data(), wanted.data(), size);
+    for (size_t k = 0; k < wanted.size(); ++k) wanted[k] += operands.added[k];
+    QQ_DISPATCH(exec, unary_loop)({Unary::kClip, -0.5f, 1.5f}, wanted.data(), wanted.data(), size);
+    EXPECT_EQ(results_of(*direct_convolution(*p, operands.weights.data()), *p, operands, true), wanted);
+  }
+}
+
+/// Weights of a product are [k, n] or its transpose; here those of a 2x1 kernel.
+TEST_F(ConvolutionTest, WeightsMayHaveStrides) {
+  ConvProblem p;
+  p.source = {1, 20, 9, 1};
+  p.weights = {33, 20, 2, 1};
+  p.result = {1, 33, 8, 1};
+  p.strides = p.dilations = {1, 1};
+  p.pads_begin = p.pads_end = {0, 0};
+  ASSERT_TRUE(takes_direct(p));
+  Operands operands = operands_of(p);
+  const std::vector<float> wanted = results_of(*direct_convolution(p, operands.weights.data()), p, operands, true);
+  std::vector<float> turned(operands.weights.size());  // [taps, inputs, outputs]
+  for (size_t o = 0; o < 33; ++o) {
+    for (size_t k = 0; k < 40; ++k) turned[(k % 2 * 20 + k / 2) * 33 + o] = operands.weights[o * 40 + k];
+  }
+  operands.weights = turned;
+  p.weight_strides = {1, 33, 20 * 33, 1};
+  EXPECT_EQ(results_of(*direct_convolution(p, turned.data()), p, operands, true), wanted);
+}
+
+TEST_F(ConvolutionTest, RefusesWhatTheDirectFormDoesNotCompute) {
+  ConvProblem p;
+  p.source = {1, 4, 8, 8};
+  p.weights = {8, 4, 3, 3};
+  p.result = {1, 8, 8, 8};
+  p.strides = p.dilations = {1, 1};
+  p.pads_begin = p.pads_end = {1, 1};
+  EXPECT_TRUE(takes_direct(p));
+  ConvProblem grouped = p, transposed = p, point = p, wide = p;
+  grouped.groups = 2;
+  transposed.transposed = true;
+  point.weights = {8, 4, 1, 1};
+  wide.pads_begin = wide.pads_end = {1 << 20, 1 << 20};
+  wide.result = {1, 8, 1 << 21, 1 << 21};
+  EXPECT_FALSE(takes_direct(grouped));
+  EXPECT_FALSE(takes_direct(transposed));
+  EXPECT_FALSE(takes_direct(point));
+  EXPECT_FALSE(takes_direct(wide));
+}
+
+}  // namespace
+}  // namespace quarkq::exec
