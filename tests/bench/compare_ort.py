@@ -97,9 +97,9 @@ def quarkq_memory(binary, model, folder, threads, out):
     return int(done.stdout) / 1024
 
 
-def quarkq_median(args, model, folder, out):
-    command = [args.quarkq, "run", model, "--inputs", folder, "--outputs", out, "--limit", "1", "--repeat", str(args.runs), "--json",
-               "--threads", str(args.threads), "--isa", args.isa]
+def quarkq_median(binary, model, folder, threads, runs, out, isa="native"):
+    command = [binary, "run", model, "--inputs", folder, "--outputs", out, "--limit", "1", "--repeat", str(runs), "--json",
+               "--threads", str(threads), "--isa", isa]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["median_ms"]
 
 
@@ -130,7 +130,7 @@ def main():
                 reference_times(session, feed, 5)
                 theirs += reference_times(session, feed, args.runs)
                 del session
-                ours.append(quarkq_median(args, model, folder, out))
+                ours.append(quarkq_median(args.quarkq, model, folder, args.threads, args.runs, out, args.isa))
             my_memory = quarkq_memory(args.quarkq, model, folder, args.threads, out)
         their_memory, their_growth = reference_memory(model, folder, args.threads)
         mine, reference = statistics.median(ours), statistics.median(theirs)
