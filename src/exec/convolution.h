@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Convolutions, and products as 1x1 convolutions, on channels-last buffers. Results do not depend on the number of
-// threads (ADR 0001).
+// threads (ADR 0001). Implemented in exec/kernels/image/convolution.cpp and exec/backend_onednn.cpp.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,8 @@ Result<std::shared_ptr<Convolution>> onednn_convolution(const ConvProblem& probl
 
 /// Returns whether direct_convolution() computes the problem: one group, not transposed, at least two taps.
 bool takes_direct(const ConvProblem& problem);
-/// Prepares a convolution by loops of our own (exec/convolution_loops.h). REQUIRES: takes_direct(problem).
+/// Prepares a convolution by loops of our own (exec/kernels/image/image_loops.h). REQUIRES:
+/// takes_direct(problem).
 std::shared_ptr<Convolution> direct_convolution(const ConvProblem& problem, const float* weights);
 
 }  // namespace quarkq::exec

@@ -10,8 +10,8 @@
 #include "base/isa.h"
 #include "base/parallel.h"
 #include "base/shared_cache.h"
-#include "exec/convolution_loops.h"
 #include "exec/kernels/elementwise/unary_loops.h"
+#include "exec/kernels/image/image_loops.h"
 
 namespace quarkq::exec {
 namespace {
@@ -106,7 +106,7 @@ void pack(const Geometry& g, const GivenWeights& given, float* packed) {
 }
 
 /// Returns a key of the packed weights: equal weights of equal problems are packed once.
-std::string weights_key(const ConvProblem& p, const float* data) {
+std::string key_of_weights(const ConvProblem& p, const float* data) {
   ContentHash hash;
   for (const ir::Shape& dims : {p.weights, p.weight_strides}) {
     hash.add({reinterpret_cast<const char*>(dims.data()), dims.size() * sizeof(dims[0])});
@@ -172,7 +172,7 @@ class DirectConvolution : public Convolution {
     const auto packed_count = static_cast<size_t>(geometry_.packed_size());
     if (weights != nullptr) {
       static SharedCache<std::vector<float>> all;
-      weights_ = all.get(weights_key(problem, weights), [&] {
+      weights_ = all.get(key_of_weights(problem, weights), [&] {
         auto packed = std::make_shared<std::vector<float>>(packed_count);
         pack(geometry_, GivenWeights(problem, weights), packed->data());
         return packed;

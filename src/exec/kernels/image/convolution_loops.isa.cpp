@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/convolution_loops.h"
+#include "exec/kernels/image/image_loops.h"
 
 #include <algorithm>
 
