@@ -1,23 +1,70 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# From a bare machine to a quantized model: installs the packages, builds build/release/quarkq (and libquarkq_ort_ops.so, which
-# runs its models in ONNX Runtime), quantizes the bundled classifier with the XINT8 preset, and compares the float with the
-# quantized model. A second run does no work twice.
+# From a bare machine to a quantized model: quickstart.sh [--wheel FILE | --build]
+#   Takes the program out of a wheel: FILE, or one for this machine in dist/ that is newer than all sources. Without a wheel, or
+#   with --build, installs the packages and builds build/release/quarkq (and libquarkq_ort_ops.so, which runs its models in ONNX Runtime).
+# Then it quantizes the bundled classifier with the XINT8 preset, and compares the float with the quantized model. A second run does no
+# work twice.
 set -euo pipefail
-# shellcheck source=scripts/setup.sh
+wheel="" wants_build=""
+usage() { sed -n '3,5s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+case ${1:-} in
+  --wheel) [ $# = 2 ] || usage; wheel=$(realpath "$2") ;;
+  --build) [ $# = 1 ] || usage; wants_build=1 ;;
+  ?*) usage ;;
+esac
+# shellcheck disable=SC2154 source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/scripts/setup.sh"
 
-# 4 min 46 s on two idle cores (README.md): about ten minutes of one core.
-if [ ! -e build/release/quarkq ]; then
-  say "the first build takes about $(((10 + jobs - 1) / jobs)) minutes with $jobs jobs on an idle machine, and longer on a busy one"
-fi
-install_packages "${build_packages[@]}"
-build_onnx
-fetch_onnxruntime
-configure release OFF
-build release quarkq
+# A wheel in dist/ for this machine that no source is newer than.
+wheel_in_dist() {
+  local file
+  for file in dist/quarkq-*linux*_"$(uname -m)".whl; do
+    if [ -f "$file" ] && [ -z "$(find src include tools configs CMakeLists.txt cmake -newer "$file" -print -quit)" ]; then echo "$root/$file"; fi
+  done | tail -n 1
+}
 
-quarkq=build/release/quarkq
+# program_of WHEEL: unpacks it unless that was done before, and checks that the program starts here.
+program_of() {
+  local folder=build/quickstart/wheel program=build/quickstart/wheel/quarkq/bin/quarkq source
+  [ -f "$1" ] || die "$1: no such wheel; scripts/build_wheel.sh makes one, --build builds the program"
+  source=$(stat -c '%n %s %Y' "$1")
+  if [ ! -x "$program" ] || [ "$(cat "$folder/source.txt" 2>/dev/null)" != "$source" ]; then
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    python3 -m zipfile -e "$1" "$folder" 2>/dev/null || die "$1 is not a wheel"
+    [ -f "$program" ] || die "$1 has no quarkq/bin/quarkq: a wheel of quarkq for Linux is needed"
+    chmod +x "$program"
+    touch "$program"  # newer than results of another program
+    echo "$source" >"$folder/source.txt"
+  fi
+  "$program" --version >/dev/null || die "$1: the program does not start on this machine; quickstart.sh --build builds it here"
+  quarkq=$program
+}
+
+# Builds the program. The time of the first object, 6 of 480 CPU seconds on two idle cores of a Zen 4, tells how fast this machine is.
+build_program() {
+  local first=src/base/CMakeFiles/quarkq_base.dir/Unity/unity_0_cxx.cxx.o ratio=80 begin
+  install_packages "${build_packages[@]}"
+  build_onnx
+  fetch_onnxruntime
+  configure release OFF
+  if [ ! -e build/release/quarkq ]; then
+    begin=$(date +%s%N)
+    build release "$first"
+    say "building takes about $((($(date +%s%N) - begin) * ratio / jobs / 60000000000 + 1)) minutes here, with $jobs jobs"
+  fi
+  build release quarkq
+  quarkq=build/release/quarkq
+}
+
+if [ -z "$wheel$wants_build" ]; then wheel=$(wheel_in_dist); fi
+if [ -n "$wheel" ]; then
+  say "using $wheel (--build builds the program instead)"
+  program_of "$wheel"
+else
+  build_program
+fi
 example=examples/digits
 results=build/quickstart
 mkdir -p "$results"

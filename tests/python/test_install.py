@@ -121,3 +121,24 @@ def nothing_leaks_into_the_environment():
 def the_version_is_an_attribute():
     import quarkq
     expect_equal(quarkq.__version__, quarkq.version(), "quarkq.__version__")
+
+
+def quickstart(*arguments):
+    return subprocess.run([os.path.join(ROOT, "quickstart.sh"), *arguments], cwd="/", capture_output=True, text=True, check=False)
+
+
+@test()
+def quickstart_takes_the_program_out_of_a_wheel():
+    done = quickstart("--wheel", wheel())
+    expect_equal(done.returncode, 0, done.stderr)
+    expect("It works" in done.stdout and "building" not in done.stdout, done.stdout)
+    expect("build/quickstart/wheel/quarkq/bin/quarkq quantize" in done.stdout, "the command to run next names the unpacked program")
+
+
+@test(cases=[("no such file", ["--wheel", "/nowhere.whl"], 1, "no such wheel"), ("not a wheel", ["--wheel", __file__], 1, "is not a wheel"),
+             ("no name", ["--wheel"], 2, "quickstart.sh [--wheel FILE | --build]"), ("unknown", ["--fast"], 2, "--build")])
+def quickstart_says_what_is_wrong(case):
+    _, arguments, status, message = case
+    done = quickstart(*arguments)
+    expect_equal(done.returncode, status, done.stderr)
+    expect(message in done.stderr, done.stderr)
