@@ -52,6 +52,37 @@ QUARKQ_EXPORT Result<RunReport> run_model(const RunRequest& request);
 /// Returns the report as JSON with keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const RunReport& report);
 
+// Error bars of scores (docs/evaluate.md#intervals).
+
+/// Confidence of intervals unless a request specifies another.
+inline constexpr double kConfidence = 0.95;
+
+/// Ends of the interval of a score, or of a difference of two scores.
+struct Interval {
+  double low = 0, high = 0;
+};
+
+/// The difference of two scores on the same samples.
+struct ScoreDifference {
+  double value = 0;
+  Interval interval;  ///< Drawn in pairs. Excludes 0 if the difference is larger than its noise.
+  /// Probability of such a difference, or a larger one, if both were equally good, by McNemar's exact test. Absent
+  /// unless both scores are shares of samples that are right.
+  std::optional<double> mcnemar = {};
+
+  /// Returns whether the second score is higher (or lower) beyond noise.
+  bool is_above() const { return interval.low > 0 && mcnemar.value_or(0) <= 1 - kConfidence; }
+  bool is_below() const { return interval.high < 0 && mcnemar.value_or(0) <= 1 - kConfidence; }
+};
+
+/// Values of a score on samples that were drawn again with replacement. The same number of samples gives the same
+/// draws for every model, so two models on the same samples can be compared in pairs.
+struct Resamples {
+  size_t samples = 0;
+  std::vector<double> draws = {};  ///< At most 1000; empty if the score has no samples of its own.
+  std::string hits = {};           ///< '1' or '0' per sample if the score is the share of right samples; else empty.
+};
+
 /// Metrics of one pair of arrays (ref:evaluation#metrics). Sums are computed in double. With `compat` the reference's
 /// definitions apply and values are rounded to float32.
 struct PairMetrics {
@@ -81,20 +112,26 @@ struct AccuracyRequest {
                             ///< accuracy is not measured.
   std::vector<int> top;     ///< Values of k; empty: 1, and additionally 5 if there are more than 5 classes.
   std::string output;       ///< Output that contains the scores, if there are several; empty: all outputs.
+  double confidence = kConfidence;  ///< Confidence of the intervals, above 0.5 and below 1.
 };
 
 /// Top-k accuracy: the label counts as a hit if fewer than k classes score higher. Among equal scores the lower class
 /// index ranks higher. An array that contains NaN is never a hit.
 struct TopHits {
   int k = 1;
-  size_t baseline = 0, quantized = 0;  ///< Number of hits.
+  size_t baseline = 0, quantized = 0;                                       ///< Number of hits.
+  std::optional<Interval> baseline_interval = {}, quantized_interval = {};  ///< Of the shares.
+  std::optional<ScoreDifference> difference = {};                           ///< Share of quantized - share of baseline.
 };
 
 struct Accuracy {
   size_t decisions = 0;  ///< Number of labels compared.
   size_t classes = 0;
   std::vector<TopHits> top;
-  size_t agreements = 0;  ///< Decisions in which both models have the same highest class.
+  size_t agreements = 0;            ///< Decisions in which both models have the same highest class.
+  double confidence = kConfidence;  ///< Of the intervals.
+  std::optional<Interval> agreement_interval = {};
+  Resamples quantized_top1 = {};  ///< Draws of the quantized share for k = 1, if that was counted.
 };
 
 /// Metrics of one output of two models, with all samples taken as one array.
@@ -136,8 +173,11 @@ struct EvaluateReport {
   std::vector<PairMetrics> pairs;  ///< Sorted by file name; for models by sample, then by output.
   double mean_cosine = 0, min_cosine = 0, mean_l2 = 0, max_l2 = 0;
   double mean_psnr = 0, min_psnr = 0, mean_ssim = 0, min_ssim = 0;  ///< All are NaN if one pair is NaN.
+  /// Intervals of the means, at kConfidence. Absent for fewer than 2 samples.
+  std::optional<Interval> cosine_interval, l2_interval, psnr_interval, ssim_interval;
   std::optional<Accuracy> accuracy;
   std::optional<double> metric;         ///< Mean of the request's metric over the samples.
+  std::vector<double> metric_values;    ///< The request's metric of each sample.
   std::vector<OutputMetrics> outputs;   ///< Comparisons of models only.
   std::vector<TensorAgreement> layers;  ///< Comparisons of models only; the noisiest layer first.
   std::vector<Finding> findings;
@@ -181,6 +221,7 @@ struct MetricRequest {
   std::string command = {};        ///< Prints one number. "{results}" in a word is replaced by the folder of results.
   double command_seconds = 600;    ///< Timeout in seconds; a slower command is an error.
   Metric function = {};            ///< Compares two models; may be empty.
+  double confidence = kConfidence;  ///< Confidence of the intervals, above 0.5 and below 1.
 };
 
 /// One or two sides: models (paths ending in .onnx, or bytes), or folders of results.
@@ -205,10 +246,15 @@ struct MetricValue {
   bool higher_is_better = true;
   std::optional<double> baseline = {};  ///< Absent if there is only one side, and for metrics that compare two sides.
   double value = 0;
+  /// Absent for the number of a command, and for fewer than 2 samples.
+  std::optional<Interval> interval = {}, baseline_interval = {};
+  std::optional<ScoreDifference> difference = {};  ///< `value` - `baseline`; absent if the sides have other samples.
+  Resamples resamples = {};                        ///< Of `value`.
 };
 
 struct ScoreReport {
   size_t samples = 0;
+  double confidence = kConfidence;   ///< Of the intervals.
   std::vector<MetricValue> metrics;  ///< In the order of the request, followed by the values of the command and the
                                      ///< function.
   std::vector<Finding> findings;
