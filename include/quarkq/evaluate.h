@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "quarkq/intervals.h"
 #include "quarkq/quantize.h"
 #include "quarkq/status.h"
 
@@ -52,37 +53,6 @@ QUARKQ_EXPORT Result<RunReport> run_model(const RunRequest& request);
 /// Returns the report as JSON with keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const RunReport& report);
 
-// Error bars of scores (docs/evaluate.md#intervals).
-
-/// Confidence of intervals unless a request specifies another.
-inline constexpr double kConfidence = 0.95;
-
-/// Ends of the interval of a score, or of a difference of two scores.
-struct Interval {
-  double low = 0, high = 0;
-};
-
-/// The difference of two scores on the same samples.
-struct ScoreDifference {
-  double value = 0;
-  Interval interval;  ///< Drawn in pairs. Excludes 0 if the difference is larger than its noise.
-  /// Probability of such a difference, or a larger one, if both were equally good, by McNemar's exact test. Absent
-  /// unless both scores are shares of samples that are right.
-  std::optional<double> mcnemar = {};
-
-  /// Returns whether the second score is higher (or lower) beyond noise.
-  bool is_above() const { return interval.low > 0 && mcnemar.value_or(0) <= 1 - kConfidence; }
-  bool is_below() const { return interval.high < 0 && mcnemar.value_or(0) <= 1 - kConfidence; }
-};
-
-/// Values of a score on samples that were drawn again with replacement. The same number of samples gives the same
-/// draws for every model, so two models on the same samples can be compared in pairs.
-struct Resamples {
-  size_t samples = 0;
-  std::vector<double> draws = {};  ///< At most 1000; empty if the score has no samples of its own.
-  std::string hits = {};           ///< '1' or '0' per sample if the score is the share of right samples; else empty.
-};
-
 /// Metrics of one pair of arrays (ref:evaluation#metrics). Sums are computed in double. With `compat` the reference's
 /// definitions apply and values are rounded to float32.
 struct PairMetrics {
@@ -120,7 +90,7 @@ struct AccuracyRequest {
 struct TopHits {
   int k = 1;
   size_t baseline = 0, quantized = 0;                                       ///< Number of hits.
-  std::optional<Interval> baseline_interval = {}, quantized_interval = {};  ///< Of the shares.
+  std::optional<Interval> baseline_interval = {}, quantized_interval = {};  ///< Intervals of the shares.
   std::optional<ScoreDifference> difference = {};                           ///< Share of quantized - share of baseline.
 };
 
@@ -129,7 +99,7 @@ struct Accuracy {
   size_t classes = 0;
   std::vector<TopHits> top;
   size_t agreements = 0;            ///< Decisions in which both models have the same highest class.
-  double confidence = kConfidence;  ///< Of the intervals.
+  double confidence = kConfidence;  ///< Confidence of the intervals.
   std::optional<Interval> agreement_interval = {};
   Resamples quantized_top1 = {};  ///< Draws of the quantized share for k = 1, if that was counted.
 };
@@ -249,7 +219,7 @@ struct MetricValue {
   /// Absent for the number of a command, and for fewer than 2 samples.
   std::optional<Interval> interval = {}, baseline_interval = {};
   std::optional<ScoreDifference> difference = {};  ///< `value` - `baseline`; absent if the sides have other samples.
-  Resamples resamples = {};                        ///< Of `value`.
+  Resamples resamples = {};                        ///< Draws of `value`.
 };
 
 struct ScoreReport {

@@ -49,8 +49,8 @@ struct Trial {
   std::vector<std::string> settings;    ///< "key=value", in addition to the requested settings.
   std::string why_not;                  ///< Why there is no result; empty if there is one.
   double value = 0;                     ///< Value of the metric on the evaluation samples.
-  std::optional<Interval> interval;     ///< Of the value; absent if the metric has no samples.
-  Resamples resamples;                  ///< Of the value; not in the JSON.
+  std::optional<Interval> interval;     ///< Interval of the value; absent if the metric has no samples.
+  Resamples resamples;                  ///< Draws of the value; not in the JSON.
   std::optional<ScoreDifference> gain;  ///< Value minus that of the best trial of the steps before; absent without one.
   bool is_accepted = false;             ///< The best trial when its step ended.
   double cosine = 0;                    ///< Cosine of the worst output with the float model's output, on calibration
@@ -82,8 +82,8 @@ struct TuneReport {
   bool higher_is_better = true;
   std::optional<double> float_value;       ///< Value of the float model; absent for metrics that compare with the float
                                            ///< model.
-  double confidence = kConfidence;         ///< Of the intervals.
-  std::optional<Interval> float_interval;  ///< Of the float value.
+  double confidence = kConfidence;         ///< Confidence of the intervals.
+  std::optional<Interval> float_interval;  ///< Interval of the float value.
   std::optional<ScoreDifference> change;   ///< Value of the best trial minus the float value.
   std::string goal;
   bool is_met = false;     ///< Always false without a goal.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "quarkq/evaluate.h"
+#include "quarkq/intervals.h"
 
 namespace quarkq::compare {
 
@@ -28,7 +28,7 @@ struct SampledScore {
   double once(size_t samples) const { return value(std::vector<uint16_t>(samples, 1)); }
 };
 
-/// What a sample contributes to a ratio of two sums.
+/// Contribution of a sample to a ratio of two sums.
 struct Parts {
   double top = 0, bottom = 0;
 };

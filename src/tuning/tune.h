@@ -37,7 +37,7 @@ class Climb {
   void set_gains(size_t first);
   /// Returns the trial of the step from `first` that becomes the best, or nullopt.
   std::optional<size_t> find_better(size_t first) const;
-  /// Fills in what the report says of the best trial against the goal and the float model.
+  /// Compares the best trial with the goal and the float model for the report.
   void describe_best();
   Status find_float_value();
   Status take_step(const Rung& rung);

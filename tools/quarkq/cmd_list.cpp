@@ -18,17 +18,15 @@
 #include "config/preprocess.h"
 #include "config/preset.h"
 #include "config/print.h"
-#include "config/resolve.h"
 #include "config/settings.h"
 #include "exec/op_def.h"
 #include "metrics/detect/heads.h"
 #include "metrics/metric_table.h"
-#include "pipeline/report/json.h"
+#include "pipeline/report/api.h"
 #include "pipeline/run/conversions.h"
 #include "pipeline/run/pass_runner.h"
 #include "plan/lowering/lower.h"
 #include "plan/op_rules.h"
-#include "quarkq/status.h"
 #include "target_text.h"
 #include "terminal.h"
 #include "verb.h"
@@ -268,129 +266,30 @@ void print_rows(const std::vector<Row>& rows) {
 
 // list api: what docs/versions.md makes a promise about.
 
-using Json = pipeline::Json;
-
-/// Returns per verb whether each option takes a value. The options that every verb has are one row.
-Json options_json(const std::vector<Command>& commands) {
-  Json verbs = Json::object();
-  for (const Command& command : commands) {
-    Json& options = verbs[command.name] = Json::object();
-    for (const CommandOption& option : command.options) {
-      if (option.is_positional()) options[option.placeholder] = false;
-      for (const std::string& name : option.names) options[name] = option.takes_value;
-    }
-  }
-  Json shared = Json::object();
-  for (const auto& [name, takes_value] : verbs.begin()->items()) {
-    if (std::ranges::all_of(verbs, [&](const Json& options) { return options.contains(name); }))
-      shared[name] = takes_value;
-  }
-  Json all = {{"every verb", shared}};
-  for (const auto& [verb, options] : verbs.items()) {
-    all[verb] = Json::object();
-    for (const auto& [name, takes_value] : options.items())
-      if (!shared.contains(name)) all[verb][name] = takes_value;
-  }
-  return all;
-}
-
-/// Returns the most frequent of the texts, the first in alphabetical order of several.
-std::string most_frequent(const std::map<std::string, size_t>& counts) {
-  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
-  return std::ranges::max_element(counts, fewer)->first;
-}
-
-/// Returns the values that most presets have under "common", and for each preset the others. Targets are left out:
-/// their facts are corrected in every release.
-Result<Json> presets_json() {
-  std::map<std::string, std::map<std::string, size_t>> counts;
-  std::vector<std::pair<std::string, std::map<std::string, std::string>>> resolved;
-  for (const config::PresetInfo& preset : config::presets()) {
-    QQ_TRY(const config::QuantConfig asked, config::load_config(preset.name, {"target=none"}));
-    Diagnostics ignored;
-    const Result<config::Settings> settings = config::resolve(asked, config::ModelFacts{}, ignored);
-    const Json shown = Json::parse(config::to_json(asked, settings, ignored));
-    auto& values = resolved.emplace_back(preset.name, std::map<std::string, std::string>()).second;
-    for (const auto& [name, row] : shown.at("resolved").items()) {
-      values[name] = row.at("value").dump();
-      ++counts[name][values[name]];
-    }
-  }
-  Json common = Json::object();
-  for (const auto& [name, texts] : counts) common[name] = Json::parse(most_frequent(texts));
-  Json all = {{"common", common}};
-  for (const auto& [preset, values] : resolved) {
-    Json& row = all[preset] = Json::object();
-    for (const auto& [name, text] : values)
-      if (text != common[name].dump()) row[name] = Json::parse(text);
-  }
-  return all;
-}
-
-std::string kinds_of(const Json& schema) {
-  std::vector<std::string> kinds;
-  const auto type = schema.find("type");
-  if (type != schema.end() && type->is_array()) {
-    kinds = type->get<std::vector<std::string>>();
-    std::ranges::sort(kinds);
-  } else if (type != schema.end()) {
-    kinds = {type->get<std::string>()};
-  } else if (schema.contains("enum")) {
-    for (const Json& value : schema["enum"])
-      kinds.push_back("=" + (value.is_string() ? value.get<std::string>() : value.dump()));
-    std::ranges::sort(kinds);
-  } else {
-    kinds = {"any"};
-  }
-  return join(kinds, "|");
-}
-
-/// Adds path -> types of a key or, after "=", its values, with "?" if it may be absent.
-void add_schema_rows(const Json& schema, const std::string& path, bool is_required,
-                     Json& rows) {  // NOLINT(misc-no-recursion)
-  rows[path] = kinds_of(schema) + (is_required ? "" : "?");
-  const std::string own = rows[path];
-  const Json branches = schema.value("anyOf", Json::array()), required = schema.value("required", Json::array());
-  const Json properties = schema.value("properties", Json::object());
-  for (const Json& branch : branches) add_schema_rows(branch, path, is_required, rows);
-  rows[path] = own;
-  for (const auto& [name, inner] : properties.items())
-    add_schema_rows(inner, cat(path, ".", name), std::ranges::find(required, Json(name)) != required.end(), rows);
-  for (const auto& [key, mark] : {std::pair("items", "[]"), std::pair("additionalProperties", ".*")})
-    if (schema.contains(key) && schema[key].is_object()) add_schema_rows(schema[key], path + mark, true, rows);
-}
-
 /// Listings of which the names are promised.
 constexpr const char* kPromised[] = {"calibrators", "conversions", "formats", "heads",    "listed-passes", "metrics",
                                      "passes",      "quirks",      "recipes", "remedies", "targets"};
 
-Result<Json> listings_json() {
-  Json listings = Json::object();
+/// Returns the interface of the program as JSON.
+Result<std::string> api_text(const CLI::App& program) {
+  pipeline::Interface api;
+  for (const ExitCode& row : exit_codes()) api.exit_codes.emplace_back(row.code, row.meaning);
+  for (const Command& command : command_tree(program)) {
+    auto& options = api.options.emplace_back(command.name, std::vector<std::pair<std::string, bool>>()).second;
+    for (const CommandOption& option : command.options) {
+      if (option.is_positional()) options.emplace_back(option.placeholder, false);
+      for (const std::string& name : option.names) options.emplace_back(name, option.takes_value);
+    }
+  }
+  for (const Row& row : list_options()) api.settings.push_back({row[0].second, row[1].second, row[2].second});
   for (const char* name : kPromised) {
     const auto* const listing = std::ranges::find(kListings, std::string_view(name), &Listing::name);
     QQ_TRY(const std::vector<Row> rows, listing->rows(""));
-    std::set<std::string> names;
+    auto& names = api.listings.emplace_back(name, std::set<std::string>()).second;
     for (const Row& row : rows) names.insert(row.front().second);
-    listings[name] = names;
   }
-  return listings;
-}
-
-/// Returns the interface of the program as JSON.
-Result<std::string> api_text(const CLI::App& program) {
-  Json codes = Json::object(), settings = Json::object(), findings = Json::object(), schemas = Json::object();
-  for (const ExitCode& row : exit_codes()) codes[row.code] = row.meaning;
-  for (const Row& row : list_options()) settings[row[0].second] = {row[1].second, row[2].second};
-  for (const DiagnosticInfo& row : all_diagnostics())
-    findings[std::string(row.id)] = config::severity_name(row.severity);
-  for (const EmbeddedText& schema : embedded_schemas())
-    add_schema_rows(Json::parse(schema.text), "$", true, schemas[schema.stem] = Json::object());
-  QQ_TRY(const Json presets, presets_json());
-  QQ_TRY(const Json listings, listings_json());
-  const Json api = {{"version", version()}, {"exit_codes", codes}, {"options", options_json(command_tree(program))},
-                    {"settings", settings}, {"presets", presets},  {"diagnostics", findings},
-                    {"listings", listings}, {"json", schemas}};
-  return pipeline::text(api);
+  for (const EmbeddedText& schema : embedded_schemas()) api.schemas.emplace_back(schema.stem, schema.text);
+  return pipeline::interface_json(api);
 }
 
 Status run_list_api(const CLI::App& program, const std::string& json) {

@@ -47,7 +47,7 @@ using MetricValues = std::vector<std::optional<metrics::ScoredValue>>;
 struct ScoredSide {
   MetricValues values;  ///< In the order of the metrics.
   size_t samples = 0;
-  std::vector<std::string> names = {};  ///< Of the samples, in order.
+  std::vector<std::string> names = {};  ///< Names of the samples, in order.
 };
 
 /// A model ready to run, and its samples.
