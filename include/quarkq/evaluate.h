@@ -224,7 +224,7 @@ struct MetricValue {
 
 struct ScoreReport {
   size_t samples = 0;
-  double confidence = kConfidence;   ///< Of the intervals.
+  double confidence = kConfidence;   ///< Confidence of the intervals.
   std::vector<MetricValue> metrics;  ///< In the order of the request, followed by the values of the command and the
                                      ///< function.
   std::vector<Finding> findings;

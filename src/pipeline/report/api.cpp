@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/diagnostics.h"
+#include "base/parse_text.h"
 #include "base/strings.h"
 #include "config/preset.h"
 #include "config/print.h"
@@ -52,7 +53,7 @@ Result<Json> presets_json() {
     QQ_TRY(const config::QuantConfig asked, config::load_config(preset.name, {"target=none"}));
     Diagnostics ignored;
     const Result<config::Settings> settings = config::resolve(asked, config::ModelFacts{}, ignored);
-    const Json shown = Json::parse(config::to_json(asked, settings, ignored));
+    const Json shown = parse_json<Json>(config::to_json(asked, settings, ignored));
     auto& values = resolved.emplace_back(preset.name, std::map<std::string, std::string>()).second;
     for (const auto& [name, row] : shown.at("resolved").items()) {
       values[name] = row.at("value").dump();
@@ -60,12 +61,12 @@ Result<Json> presets_json() {
     }
   }
   Json common = Json::object();
-  for (const auto& [name, texts] : counts) common[name] = Json::parse(most_frequent(texts));
+  for (const auto& [name, texts] : counts) common[name] = parse_json<Json>(most_frequent(texts));
   Json all = {{"common", common}};
   for (const auto& [preset, values] : resolved) {
     Json& row = all[preset] = Json::object();
     for (const auto& [name, text] : values)
-      if (text != common[name].dump()) row[name] = Json::parse(text);
+      if (text != common[name].dump()) row[name] = parse_json<Json>(text);
   }
   return all;
 }
@@ -112,7 +113,7 @@ Result<std::string> interface_json(const Interface& parts) {
   for (const DiagnosticInfo& row : all_diagnostics())
     findings[std::string(row.id)] = config::severity_name(row.severity);
   for (const auto& [name, text] : parts.schemas)
-    add_schema_rows(Json::parse(text), "$", true, schemas[name] = Json::object());
+    add_schema_rows(parse_json<Json>(text), "$", true, schemas[name] = Json::object());
   QQ_TRY(const Json presets, presets_json());
   Json listings = Json::object();
   for (const auto& [name, names] : parts.listings) listings[name] = names;
