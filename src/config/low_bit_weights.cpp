@@ -132,9 +132,11 @@ Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings)
   QQ_RETURN_IF_ERROR(map.take_given("Symmetric", options.matrices.is_symmetric));
   QQ_RETURN_IF_ERROR(map.take_given("Bits", bits));
   QQ_RETURN_IF_ERROR(map.take_given("AccuracyLevel", options.accuracy_level));
-  QQ_RETURN_IF_ERROR(map.take_given("Steps", options.steps));
-  if (options.steps < 1 || options.steps > kMostSteps)
-    return invalid_argument("MatMulNBitsParams.Steps: ", options.steps, ", allowed are 1 to ", kMostSteps);
+  int64_t steps = -1;
+  QQ_RETURN_IF_ERROR(map.take_given("Steps", steps));
+  if (steps < -1 || steps > kMostSteps)
+    return invalid_argument("MatMulNBitsParams.Steps: ", steps, ", allowed are 0 to ", kMostSteps);
+  if (steps >= 0) options.steps = steps;
   const bool is_written = options.algorithm != NBitsAlgorithm::kHqq && options.algorithm != NBitsAlgorithm::kGptq;
   options.writes_accuracy_level = is_written || (options.accuracy_level != 0 && settings.quirk(Quirk::kStoreManyBits));
   QQ_RETURN_IF_ERROR(check_bits(map, settings, bits));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ struct MatMulNBitsSettings {
   NBitsFormat head;      ///< HeadBits and HeadGroupSize: the last matrix before an output. Default: as the others.
   NBitsFormat tables;    ///< EmbeddingGroupSize and the bits of tables that Gather reads, if has_tables.
   bool has_tables = false;
-  int64_t steps = 200;  ///< Steps of AUTOROUND.
+  std::optional<int64_t> steps = {};  ///< Steps of AUTOROUND; absent: by the size of the matrix.
   int64_t accuracy_level = 0;
   bool writes_accuracy_level = true;  ///< The reference writes none for HQQ and GPTQ.
   NBitsForm form = NBitsForm::kMatMulNBits;

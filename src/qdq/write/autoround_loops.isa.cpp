@@ -71,7 +71,7 @@ bool move_codes(const RoundingPiece& p, const float* products, RoundingRow at, f
 #pragma omp simd reduction(max : most)
   for (int64_t c = 0; c < p.columns; ++c) {
     const float code = static_cast<float>(p.codes[row + c]);
-    const float wanted = code - products[row + c] / at.moment * inverse_of(scale[c]);
+    const float wanted = code - products[c] / at.moment * inverse_of(scale[c]);
     const float steps = std::rint(wanted > 0.0f ? std::min(wanted, p.largest) : 0.0f);
     // NaN and ties keep the code, so that the loss falls with every move.
     const float kept = std::abs(wanted - code) > 0.5001f ? steps : code;

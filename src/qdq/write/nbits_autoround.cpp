@@ -13,6 +13,7 @@ namespace quarkq::qdq {
 namespace {
 
 constexpr int64_t kColumns = 32;  // Columns per piece of work: one tile of numeric::add_product().
+constexpr int64_t kRows = 32;     // Rows whose moves are applied to all products together.
 /// Factors of a block's range.
 constexpr float kNarrowest = 0.5f, kWidest = 1.2f;
 
@@ -41,9 +42,11 @@ class Piece {
 
   void learn(const AutoRoundOptions& options, NBitsWeight& best) {
     std::vector<double> losses(static_cast<size_t>(columns_)), least(losses.size());
-    multiply(options.gram);
-    QQ_DISPATCH(qdq, column_losses)(view(), products_.data(), least.data());
-    for (int64_t step = 0; step <= options.steps; ++step) {
+    if (options.steps > 0) {
+      multiply(options.gram);
+      QQ_DISPATCH(qdq, column_losses)(view(), products_.data(), least.data());
+    }
+    for (int64_t step = 0; step < options.steps; ++step) {
       QQ_DISPATCH(qdq, round_with_offsets)(view());
       multiply(options.gram);
       QQ_DISPATCH(qdq, column_losses)(view(), products_.data(), losses.data());
@@ -56,7 +59,7 @@ class Piece {
       const auto left = static_cast<float>(options.steps - step) / static_cast<float>(options.steps);
       move(options.is_symmetric, left / static_cast<float>(options.steps));
     }
-    take_start(best);
+    if (options.steps > 0) take_start(best);
     multiply(options.gram);
     if (descend(options.gram)) {
       for (int64_t c = 0; c < columns_; ++c) keep(c, best);
@@ -100,22 +103,38 @@ class Piece {
   /// Moves one code of each column at a time to where the loss is least, until none moves. Returns whether one moved.
   bool descend(std::span<const float> gram) {
     constexpr int kSweeps = 8;
-    std::vector<float> moved(static_cast<size_t>(columns_));
     bool has_moved = false;
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       bool moves = false;
-      for (int64_t k = 0; k < shape_.depth; ++k) {
-        const float* const row = gram.data() + k * shape_.depth;
-        if (!(row[k] > 0) || !QQ_DISPATCH(qdq, move_codes)(view(), products_.data(), {k, row[k]}, moved.data()))
-          continue;
-        moves = true;
-        QQ_DISPATCH(numeric, add_product)
-        ({products_.data(), columns_}, {row, shape_.depth}, {moved.data(), columns_}, {shape_.depth, columns_, 1}, 1);
-      }
+      for (int64_t begin = 0; begin < shape_.depth; begin += kRows)
+        moves = descend_rows(gram, begin, std::min(begin + kRows, shape_.depth)) || moves;
       if (!moves) break;
       has_moved = true;
     }
     return has_moved;
+  }
+
+  /// The same for some rows. Their products follow each move, those of all rows only the last one.
+  bool descend_rows(std::span<const float> gram, int64_t begin, int64_t end) {
+    const int64_t depth = shape_.depth;
+    const auto first = products_.begin() + begin * columns_;
+    std::vector<float> products(first, first + (end - begin) * columns_), moved(products.size());
+    bool moves = false;
+    for (int64_t k = begin; k < end; ++k) {
+      const float* const row = gram.data() + k * depth;
+      const int64_t at = (k - begin) * columns_;
+      if (!(row[k] > 0) || !QQ_DISPATCH(qdq, move_codes)(view(), products.data() + at, {k, row[k]}, moved.data() + at))
+        continue;
+      moves = true;
+      QQ_DISPATCH(numeric, add_product)
+      ({products.data() + at + columns_, columns_}, {row + k + 1, depth}, {moved.data() + at, columns_},
+       {end - k - 1, columns_, 1}, 1);
+    }
+    if (!moves) return false;
+    QQ_DISPATCH(numeric, add_product)
+    ({products_.data(), columns_}, {gram.data() + begin * depth, depth}, {moved.data(), columns_},
+     {depth, columns_, end - begin}, 1);
+    return true;
   }
 
   void keep(int64_t c, NBitsWeight& best) const {
@@ -180,6 +199,9 @@ NBitsWeight autoround_blocks(std::span<const float> weight, const NBitsShape& sh
 namespace {
 
 constexpr double kGramBytes = 1 << 30;  // held at once
+/// Steps of matrices with few rows. Their time grows with the square of the rows, and coordinate descent alone comes
+/// almost as far.
+constexpr int64_t kSteps = 200, kMostRowsToLearn = 512;
 
 int64_t depth_of(const pass::QdqContext& context, const LowBitMatrix& matrix) {
   return context.model.graph.value(matrix.target.weight).constant->dims()[0];
@@ -249,7 +271,8 @@ class Batch {
     const ir::FloatView values = ir::FloatView::of(*graph.value(matrix.target.weight).constant).value();
     PackedMatrix made{matrix.shape(graph), {}};
     made.has_zeros = !matrix.format.is_symmetric;
-    const AutoRoundOptions options{matrix.format.is_symmetric, options_.steps, gram};
+    const int64_t automatic = made.shape.depth <= kMostRowsToLearn ? kSteps : 0;
+    const AutoRoundOptions options{matrix.format.is_symmetric, options_.steps.value_or(automatic), gram};
     made.weight = packed(autoround_blocks(values, made.shape, options), made.shape);
     return made;
   }

@@ -94,8 +94,8 @@ QQ_DECLARE_ISA(
     void column_losses(const RoundingPiece& piece, const float* products, double* losses);
     /// Moves the offsets by `rate` against the sign of their gradient, and computes the gradients of the grids.
     void move_offsets(const RoundingPiece& piece, const RoundingGradient& gradient, float rate);
-    /// Moves the codes of a row to where the loss is least while all others stay. Adapts `error`, but not `products`;
-    /// `moved` becomes the change of the error. Returns whether a code moved.
+    /// Moves the codes of a row to where the loss is least while all others stay. `products` are those of the row,
+    /// which are not adapted; `moved` becomes the change of its error. Returns whether a code moved.
     bool move_codes(const RoundingPiece& piece, const float* products, RoundingRow row, float* moved);)
 
 }  // namespace quarkq::qdq
