@@ -29,6 +29,7 @@ Result<GptqSettings> read_gptq_settings(const Settings& settings, const GptqSett
 
 namespace {
 
+constexpr int64_t kMostSteps = 100000;  // of AUTOROUND
 constexpr std::array<int64_t, 5> kBlockSizes = {16, 32, 64, 128, 256};
 
 struct AlgorithmName {
@@ -39,7 +40,10 @@ constexpr AlgorithmName kAlgorithms[] = {
     {"DEFAULT", NBitsAlgorithm::kDefault},
     {"HQQ", NBitsAlgorithm::kHqq},
     {"GPTQ", NBitsAlgorithm::kGptq},
-    {"K_QUANT", NBitsAlgorithm::kKQuant},  // not in the reference
+    // not in the reference
+    {"K_QUANT", NBitsAlgorithm::kKQuant},
+    {"AWQ", NBitsAlgorithm::kAwq},
+    {"AUTOROUND", NBitsAlgorithm::kAutoRound},
 };
 
 }  // namespace
@@ -67,7 +71,7 @@ Result<NBitsAlgorithm> read_nbits_algorithm(const OptionMap& map) {
                                          [&](const AlgorithmName& row) { return algorithm == row.text; });
   if (found == std::end(kAlgorithms))
     return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm,
-                            "', allowed are DEFAULT, HQQ, GPTQ and K_QUANT");
+                            "', allowed are DEFAULT, HQQ, GPTQ, K_QUANT, AWQ and AUTOROUND");
   return found->value;
 }
 
@@ -118,9 +122,9 @@ Status read_own_keys(const Settings& settings, MatMulNBitsSettings& options) {
 
 Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings) {
   const OptionMap map(settings.matmul_nbits.matmul_nbits_params.node, "MatMulNBitsParams");
-  // The last five keys are not in the reference.
+  // The last six keys are not in the reference.
   QQ_RETURN_IF_ERROR(map.check_keys({"Algorithm", "GroupSize", "Symmetric", "Bits", "AccuracyLevel", "EmbeddingBits",
-                                     "EmbeddingGroupSize", "HeadBits", "HeadGroupSize"}));
+                                     "EmbeddingGroupSize", "HeadBits", "HeadGroupSize", "Steps"}));
   MatMulNBitsSettings options;
   int64_t bits = options.matrices.bits;
   QQ_TRY(options.algorithm, read_nbits_algorithm(map));
@@ -128,7 +132,12 @@ Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings)
   QQ_RETURN_IF_ERROR(map.take_given("Symmetric", options.matrices.is_symmetric));
   QQ_RETURN_IF_ERROR(map.take_given("Bits", bits));
   QQ_RETURN_IF_ERROR(map.take_given("AccuracyLevel", options.accuracy_level));
-  const bool is_written = options.algorithm == NBitsAlgorithm::kDefault || options.algorithm == NBitsAlgorithm::kKQuant;
+  int64_t steps = -1;
+  QQ_RETURN_IF_ERROR(map.take_given("Steps", steps));
+  if (steps < -1 || steps > kMostSteps)
+    return invalid_argument("MatMulNBitsParams.Steps: ", steps, ", allowed are 0 to ", kMostSteps);
+  if (steps >= 0) options.steps = steps;
+  const bool is_written = options.algorithm != NBitsAlgorithm::kHqq && options.algorithm != NBitsAlgorithm::kGptq;
   options.writes_accuracy_level = is_written || (options.accuracy_level != 0 && settings.quirk(Quirk::kStoreManyBits));
   QQ_RETURN_IF_ERROR(check_bits(map, settings, bits));
   options.matrices.bits = static_cast<int>(bits);

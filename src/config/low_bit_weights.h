@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ Result<GptqSettings> read_gptq_settings(const Settings& settings, const GptqSett
 
 // MatMulNBitsParams (ref:writing#matmulnbits): storage of matrices in 2, 3, 4 or 8 bits.
 
-enum class NBitsAlgorithm : uint8_t { kDefault, kHqq, kGptq, kKQuant };
+enum class NBitsAlgorithm : uint8_t { kDefault, kHqq, kGptq, kKQuant, kAwq, kAutoRound };
 
 /// The format of one matrix or table.
 struct NBitsFormat {
@@ -54,6 +55,7 @@ struct MatMulNBitsSettings {
   NBitsFormat head;      ///< HeadBits and HeadGroupSize: the last matrix before an output. Default: as the others.
   NBitsFormat tables;    ///< EmbeddingGroupSize and the bits of tables that Gather reads, if has_tables.
   bool has_tables = false;
+  std::optional<int64_t> steps = {};  ///< Steps of AUTOROUND; absent: by the size of the matrix.
   int64_t accuracy_level = 0;
   bool writes_accuracy_level = true;  ///< The reference writes none for HQQ and GPTQ.
   NBitsForm form = NBitsForm::kMatMulNBits;

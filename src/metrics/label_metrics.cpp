@@ -121,7 +121,48 @@ class F1 : public Scorer {
   size_t classes_ = 0, samples_ = 0;
 };
 
+/// F1 of tokens that are not outside of all classes (class 0), over all classes together.
+class TokenF1 : public Scorer {
+ public:
+  TokenF1(Labels labels, std::string output) : labels_(std::move(labels)), output_(std::move(output)) {}
+
+  Status add(const SampleResults& results) override {
+    QQ_TRY(const ir::Tensor* scores, results_of(results, output_));
+    QQ_TRY(const std::span<const int64_t> labels, labels_.of(results.number, results.name));
+    std::vector<int64_t> known(labels.begin(), labels.end());
+    for (int64_t& label : known) label = std::max<int64_t>(label, 0);
+    QQ_TRY(const size_t classes, classes_for(scores->dims(), known));
+    QQ_TRY(const std::vector<double> values, ir::to_double(*scores));
+    for (size_t i = 0; i < labels.size(); ++i) {
+      if (labels[i] < 0) continue;  // padding, and all but the first token of a word
+      const auto label = static_cast<size_t>(labels[i]);
+      const size_t chosen = highest_of(std::span(values).subspan(i * classes, classes)).value_or(0);
+      labelled_ += label != 0 ? 1 : 0;
+      chosen_ += chosen != 0 ? 1 : 0;
+      hits_ += label != 0 && chosen == label ? 1 : 0;
+    }
+    return Status();
+  }
+
+  Result<double> value(int /*variant*/) const override {
+    if (labelled_ == 0) return bad_data("all labels are 0, outside of all classes");
+    return 2 * hits_ / (labelled_ + chosen_);
+  }
+
+ private:
+  Labels labels_;
+  std::string output_;
+  double labelled_ = 0, chosen_ = 0, hits_ = 0;
+};
+
 }  // namespace
+
+ScorerResult open_token_f1(const ScoringOptions& options) {
+  Labels labels;
+  QQ_TRY(labels, Labels::read(options.request.truth_path));
+  QQ_RETURN_IF_ERROR(labels.share_out(options.samples, options.is_part));
+  return std::unique_ptr<Scorer>(std::make_unique<TokenF1>(std::move(labels), options.request.output));
+}
 
 ScorerResult open_f1(const ScoringOptions& options) {
   QQ_TRY(LabelledReader reader, LabelledReader::open(options));

@@ -14,7 +14,8 @@ constexpr int kMostTop = 1000000;
 
 constexpr Better kHigher = Better::kHigher, kLower = Better::kLower;
 constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes,
-                    kMasks = TruthKind::kMasks, kTexts = TruthKind::kTexts, kIds = TruthKind::kIds;
+                    kMasks = TruthKind::kMasks, kTexts = TruthKind::kTexts, kIds = TruthKind::kIds,
+                    kPairs = TruthKind::kPairs, kRows = TruthKind::kRows, kSpans = TruthKind::kSpans;
 
 constexpr MetricInfo kMetrics[] = {
     {"topK", kHigher, "share", kLabels, "labels among the K classes that score highest (top1, top5, ...)", open_top_k,
@@ -29,6 +30,22 @@ constexpr MetricInfo kMetrics[] = {
      0, nullptr},
     {"next_token", kHigher, "share", kIds, "ids of the samples that are the most likely ones of a language model",
      open_next_tokens, 1, nullptr},
+    {"token_f1", kHigher, "share", kLabels,
+     "F1 of the tokens whose class is not 0, over all classes; labels below 0 do "
+     "not count",
+     open_token_f1, 0, nullptr},
+    {"span_f1", kHigher, "share", kSpans, "F1 of the positions of an answer, by its start and end logits", open_spans,
+     0, nullptr},
+    {"span_exact", kHigher, "share", kSpans, "answers whose first and last position are right", open_spans, 1, nullptr},
+    {"spearman", kHigher, "", kPairs, "correlation of the ranks of cosines of embeddings and of scores",
+     open_correlation, 0, nullptr},
+    {"pearson", kHigher, "", kPairs, "correlation of cosines of embeddings with scores", open_correlation, 1, nullptr},
+    {"recallK", kHigher, "share", kPairs, "what is relevant to a query among the K nearest embeddings", open_recall, 1,
+     nullptr},
+    {"ndcgK", kHigher, "share", kPairs, "gain of the K nearest embeddings by grade, relative to the best order",
+     open_gain, 1, nullptr},
+    {"neighbours", kHigher, "share", kRows, "embeddings with the same nearest one as in other embeddings",
+     open_neighbours, 0, nullptr},
     {"map", kHigher, "share", kBoxes, "COCO's mAP: overlaps 0.5 to 0.95, 101 recalls; needs --head", open_map, 0,
      nullptr},
     {"map50", kHigher, "share", kBoxes, "the same at an overlap of 0.5", open_map, 50, nullptr},
@@ -103,8 +120,15 @@ std::span<const MetricInfo> metric_table() { return kMetrics; }
 std::string_view better_name(Better better) { return better == Better::kHigher ? "higher" : "lower"; }
 
 std::string_view truth_name(TruthKind truth) {
-  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes",
-                                                "masks",          "texts",  "ids of the samples"};
+  static constexpr std::string_view kNames[] = {"the other side",
+                                                "labels",
+                                                "boxes",
+                                                "masks",
+                                                "texts",
+                                                "ids of the samples",
+                                                "pairs a,b,score",
+                                                "embeddings (.npy)",
+                                                "spans name,first,last"};
   return kNames[static_cast<size_t>(truth)];
 }
 

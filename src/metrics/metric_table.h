@@ -14,7 +14,7 @@ namespace quarkq::metrics {
 enum class Better : uint8_t { kHigher, kLower };
 
 /// Reference data of a metric.
-enum class TruthKind : uint8_t { kBaseline, kLabels, kBoxes, kMasks, kTexts, kIds };
+enum class TruthKind : uint8_t { kBaseline, kLabels, kBoxes, kMasks, kTexts, kIds, kPairs, kRows, kSpans };
 
 struct MetricInfo {
   std::string_view name;  ///< A K at its end represents a number.

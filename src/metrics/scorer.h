@@ -54,7 +54,13 @@ ScorerResult open_top_k(const ScoringOptions& options);        ///< variant: k
 ScorerResult open_likelihood(const ScoringOptions& options);   ///< variant: 0 perplexity, 1 bits per label
 ScorerResult open_next_tokens(const ScoringOptions& options);  ///< variant: 0 perplexity, 1 share of most likely tokens
 ScorerResult open_f1(const ScoringOptions& options);
-ScorerResult open_map(const ScoringOptions& options);  ///< variant: 0, or the overlap in percent
+ScorerResult open_token_f1(const ScoringOptions& options);
+ScorerResult open_correlation(const ScoringOptions& options);  ///< variant: 0 of ranks, 1 of values
+ScorerResult open_recall(const ScoringOptions& options);       ///< variant: k
+ScorerResult open_gain(const ScoringOptions& options);         ///< variant: k
+ScorerResult open_neighbours(const ScoringOptions& options);
+ScorerResult open_spans(const ScoringOptions& options);  ///< variant: 0 F1, 1 exact answers
+ScorerResult open_map(const ScoringOptions& options);    ///< variant: 0, or the overlap in percent
 ScorerResult open_miou(const ScoringOptions& options);
 ScorerResult open_text_errors(const ScoringOptions& options);  ///< variant: 0 characters, 1 words, 2 exact texts
 

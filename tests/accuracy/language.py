@@ -105,14 +105,15 @@ def cases():
     """(row, parameters, further options, whether ONNX Runtime's k-quant replaces the numbers)"""
     for bits, block in ((8, 128), (4, 128), (4, 32), (3, 32), (2, 32)):
         common = f"Bits: {bits}, GroupSize: {block}, Symmetric: false"
-        for algorithm in ("DEFAULT", "HQQ", "K_QUANT", "GPTQ"):
+        for algorithm in ("DEFAULT", "HQQ", "K_QUANT", "AWQ", "GPTQ", "AUTOROUND"):
             yield f"{bits} bits, block {block}, {algorithm}", f"Algorithm: {algorithm}, {common}", (), False
         if bits != 3:
             yield f"{bits} bits, block {block}, ONNX Runtime k-quant", f"Algorithm: DEFAULT, {common}", (), True
-    for block in (16, 64, 128):
-        yield f"2 bits, block {block}, GPTQ", f"Algorithm: GPTQ, Bits: 2, GroupSize: {block}, Symmetric: false", (), False
-    for target in ("5.1", "4.5", "4", "3.5", "3"):
-        yield f"--target-bits {target}, GPTQ", "Algorithm: GPTQ, Symmetric: false", ("--target-bits", target), False
+    for algorithm in ("GPTQ", "AUTOROUND"):
+        for block in (16, 64, 128):
+            yield f"2 bits, block {block}, {algorithm}", f"Algorithm: {algorithm}, Bits: 2, GroupSize: {block}, Symmetric: false", (), False
+        for target in ("5.1", "4.5", "4", "3.5", "3"):
+            yield f"--target-bits {target}, {algorithm}", f"Algorithm: {algorithm}, Symmetric: false", ("--target-bits", target), False
 
 
 def check(rows):
@@ -120,19 +121,24 @@ def check(rows):
     by_name = {row["name"]: row for row in rows}
     loss = lambda name: by_name[name]["perplexity"] / rows[0]["perplexity"] - 1
     found = []
-    if loss("4 bits, block 128, GPTQ") > 0.02:
-        found.append("4 bits, block 128: more than 2 % above float")
-    if loss("8 bits, block 128, GPTQ") > 0.001:
-        found.append("8 bits: more than 0.1 % above float")
+    for algorithm in ("GPTQ", "AUTOROUND"):
+        if loss(f"4 bits, block 128, {algorithm}") > 0.02:
+            found.append(f"4 bits, block 128, {algorithm}: more than 2 % above float")
+        if loss(f"8 bits, block 128, {algorithm}") > 0.001:
+            found.append(f"8 bits, {algorithm}: more than 0.1 % above float")
     for block in (128, 32):
         best = min(loss(f"4 bits, block {block}, {name}") for name in ("HQQ", "ONNX Runtime k-quant"))
-        if loss(f"4 bits, block {block}, GPTQ") >= best:
-            found.append(f"4 bits, block {block}: not better than ONNX Runtime's algorithms")
-    for target in ("3.5", "3"):
-        chosen = by_name[f"--target-bits {target}, GPTQ"]
-        uniform = [row for row in rows if row["name"].endswith("GPTQ") and "--" not in row["name"] and row["bytes"] <= chosen["bytes"]]
-        if uniform and min(row["perplexity"] for row in uniform) <= chosen["perplexity"]:
-            found.append(f"--target-bits {target}: not better than uniform bits of that size")
+        for algorithm in ("K_QUANT", "AWQ", "GPTQ", "AUTOROUND"):
+            if loss(f"4 bits, block {block}, {algorithm}") >= best:
+                found.append(f"4 bits, block {block}, {algorithm}: not better than ONNX Runtime's algorithms")
+        if loss(f"4 bits, block {block}, AWQ") > loss(f"4 bits, block {block}, K_QUANT"):
+            found.append(f"4 bits, block {block}: AWQ is worse than K_QUANT")
+    for algorithm in ("GPTQ", "AUTOROUND"):
+        for target in ("3.5", "3"):
+            chosen = by_name[f"--target-bits {target}, {algorithm}"]
+            uniform = [row for row in rows if row["name"].endswith(algorithm) and "--" not in row["name"] and row["bytes"] <= chosen["bytes"]]
+            if uniform and min(row["perplexity"] for row in uniform) <= chosen["perplexity"]:
+                found.append(f"--target-bits {target}, {algorithm}: not better than uniform bits of that size")
     return found
 
 

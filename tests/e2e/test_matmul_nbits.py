@@ -90,7 +90,7 @@ def excluded_layers_stay_float():
 FORMATS = [(bits, block, form) for bits in (2, 3, 4, 8) for block in (16, 128, 256) for form in ("matmulnbits", "qdq") if bits != 2 or form != "qdq"]
 
 
-@test(cases=[f"{bits} bits, blocks of {block}, {form}, {algorithm}" for bits, block, form in FORMATS for algorithm in ("DEFAULT", "HQQ", "K_QUANT", "GPTQ")])
+@test(cases=[f"{bits} bits, blocks of {block}, {form}, {algorithm}" for bits, block, form in FORMATS for algorithm in ("DEFAULT", "HQQ", "K_QUANT", "GPTQ", "AWQ", "AUTOROUND")])
 def every_width_runs_in_onnx_runtime(case):
     bits, block, form, algorithm = (part.split()[-1 if "of" in part else 0] for part in case.split(", "))
     with temp_folder() as folder:
@@ -142,3 +142,16 @@ def a_target_size_is_met_and_its_plan_gives_the_same_file():
         expect_same_file(*outs, "results of the target and of its plan")
         stored = sum(numpy_helper.to_array(one).nbytes for one in onnx.load(outs[0]).graph.initializer)
         expect(20 * 1024 < stored <= 26 * 1024, f"{stored} bytes")
+
+
+@test(cases=["GPTQ", "AWQ", "AUTOROUND"])
+def no_byte_depends_on_threads(algorithm):
+    with temp_folder() as folder:
+        model, tokens = (os.path.join(folder, name) for name in ("m.onnx", "tokens.npy"))
+        onnx.save(decoders.make_decoder(), model)
+        np.save(tokens, np.random.default_rng(3).integers(0, decoders.VOCABULARY, [4, 12]))
+        outs = [os.path.join(folder, name) for name in ("a.onnx", "b.onnx")]
+        for out, threads in zip(outs, "12"):
+            quantize(model, out, tokens, "matmul_nbits", "--on-collapse", "warn", "--threads", threads, "--set", "quarkq.metadata=false",
+                     "--set", f"MatMulNBitsParams={{Algorithm: {algorithm}, Symmetric: false, GroupSize: 32}}")
+        expect_same_file(*outs, "results of one and of two threads")

@@ -323,14 +323,36 @@ struct Squares {
   }
 };
 
+/// Draws the share of one sample from its rows, evenly.
+void keep_rows(std::span<const float> values, size_t depth, size_t share, std::vector<float>& rows) {
+  const size_t found = values.size() / depth, count = std::min(share, found);
+  for (size_t i = 0; i < count; ++i) {
+    const auto row = values.subspan((2 * i + 1) * found / (2 * count) * depth, depth);
+    rows.insert(rows.end(), row.begin(), row.end());
+  }
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<float>>> input_moments(const GptqSamples& samples, const ir::Model& model,
-                                                      const std::vector<GptqTarget>& targets) {
+                                                      const std::vector<GptqTarget>& targets, KeptInputs* kept) {
   std::vector<Squares> squares(targets.size());
-  for (size_t t = 0; t < targets.size(); ++t) squares[t].sums.resize(static_cast<size_t>(depth_of(model, targets[t])));
+  std::vector<size_t> shares(targets.size(), 0);  // rows that each sample may add
+  std::vector<ir::ValueId> seen;
+  for (size_t t = 0; t < targets.size(); ++t) {
+    squares[t].sums.resize(static_cast<size_t>(depth_of(model, targets[t])));
+    const ir::ValueId input = targets[t].inputs.front();
+    if (kept == nullptr || std::ranges::find(seen, input) != seen.end()) continue;
+    seen.push_back(input);
+    shares[t] = (static_cast<size_t>(kept->most) + samples.count - 1) / std::max<size_t>(1, samples.count);
+  }
+  if (kept != nullptr) kept->rows.assign(targets.size(), {});
   const auto observe = [&](size_t t, const std::vector<float>& values, int64_t /*first_dimension*/) {
     squares[t].add(values);
+    if (shares[t] == 0) return Status();
+    const size_t depth = squares[t].sums.size();
+    const size_t left = static_cast<size_t>(kept->most) - kept->rows[t].size() / depth;
+    keep_rows(values, depth, std::min(shares[t], left), kept->rows[t]);
     return Status();
   };
   QQ_RETURN_IF_ERROR(observe_inputs(samples, model, targets, "moments of inputs", observe));

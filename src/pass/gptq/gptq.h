@@ -113,10 +113,16 @@ using ObserveInput = std::function<Status(size_t target, const std::vector<float
 Status observe_inputs(const GptqSamples& samples, const ir::Model& model, std::span<const GptqTarget> targets,
                       const char* purpose, const ObserveInput& observe);
 
+/// Typical inputs of each target, drawn evenly from every sample.
+struct KeptInputs {
+  int64_t most = 0;                      ///< Upper bound on the rows of a target.
+  std::vector<std::vector<float>> rows;  ///< [rows, depth] each; empty if an earlier target reads the same value.
+};
 /// Returns the mean squares of the inputs of each target's rows over the samples, [depth] each, and runs every sample
-/// once.
+/// once. Also fills `kept` unless it is null.
 Result<std::vector<std::vector<float>>> input_moments(const GptqSamples& samples, const ir::Model& model,
-                                                      const std::vector<GptqTarget>& targets);
+                                                      const std::vector<GptqTarget>& targets,
+                                                      KeptInputs* kept = nullptr);
 
 using UseHessian = std::function<Status(const GptqTarget&, const Dense<double>&)>;
 /// Calls `use` with each target and the Hessian of its inputs over the samples. Processes as many targets at a time as

@@ -181,6 +181,10 @@ bool takes_all_outputs(const MetricRequest& request, const std::vector<metrics::
   const auto reads_boxes = [](const metrics::ChosenMetric& one) {
     return one.info->truth == metrics::TruthKind::kBoxes;
   };
+  const auto reads_spans = [](const metrics::ChosenMetric& one) {
+    return one.info->truth == metrics::TruthKind::kSpans;
+  };
+  if (std::ranges::any_of(metrics, reads_spans)) return true;
   if (!std::ranges::any_of(metrics, reads_boxes)) return false;
   const Result<const metrics::HeadInfo*> head = metrics::find_head(request.detector.head);
   return head.ok() && head.value()->takes_all_outputs;
@@ -195,7 +199,7 @@ Result<FolderResults> find_all_results(const std::string& folder) {
     if (!pair.is_image && slash != std::string::npos)
       by_output[pair.name.substr(0, slash)][pair.name.substr(slash + 1)] = pair.baseline_path;
   }
-  if (by_output.empty()) return bad_data(folder, ": the head reads several outputs; needed is a folder for each");
+  if (by_output.empty()) return bad_data(folder, ": several outputs are read; needed is a folder for each");
   FolderResults results;
   for (const auto& [output, files] : by_output) results.outputs.push_back(output);
   for (const auto& [name, path] : by_output.begin()->second) {

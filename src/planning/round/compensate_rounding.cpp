@@ -38,10 +38,10 @@ struct RoundedLayer {
   Layer layer;
   InputRows rows;
   Grid grid;
-  std::vector<Gram> grams = {};         ///< One per group, while samples are run.
-  pass::RoundingInputs found = {};      ///< of the samples that were run
-  pass::RoundingInputsPtr inputs = {};  ///< what `found` becomes, or what an earlier plan found
-  ir::Tensor codes = {};                ///< int32, [groups][outputs][depth] as one axis
+  std::vector<numeric::Gram> grams = {};  ///< One per group, while samples are run.
+  pass::RoundingInputs found = {};        ///< of the samples that were run
+  pass::RoundingInputsPtr inputs = {};    ///< what `found` becomes, or what an earlier plan found
+  ir::Tensor codes = {};                  ///< int32, [groups][outputs][depth] as one axis
 
   int64_t gram_bytes() const {
     return rows.groups() * rows.depth() * rows.depth() * static_cast<int64_t>(sizeof(float));
@@ -225,7 +225,7 @@ class Compensation {
     exec::SessionOptions options;
     for (RoundedLayer* r : layers) {
       options.fetches.push_back(r->layer.exact.start);
-      r->grams.assign(static_cast<size_t>(r->rows.groups()), Gram(r->rows.depth()));
+      r->grams.assign(static_cast<size_t>(r->rows.groups()), numeric::Gram(r->rows.depth()));
     }
     const auto add = [&](size_t i, const std::vector<ir::Tensor>& values) -> Status {
       std::vector<Status> found(layers.size());
@@ -240,7 +240,7 @@ class Compensation {
         calib::run_all(original_, context_.environment, std::move(options), {samples_, "compensated rounding"}, add));
     parallel_for(static_cast<int64_t>(layers.size()), {.share = Share::kAsFree}, [&](int64_t k) {
       RoundedLayer& r = *layers[static_cast<size_t>(k)];
-      for (Gram& gram : std::exchange(r.grams, {})) r.found.factors.push_back(factor_of(gram));
+      for (numeric::Gram& gram : std::exchange(r.grams, {})) r.found.factors.push_back(factor_of(gram));
       r.inputs = std::make_shared<const pass::RoundingInputs>(std::move(r.found));
     });
     for (const RoundedLayer* r : layers)

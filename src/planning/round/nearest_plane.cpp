@@ -8,7 +8,7 @@
 
 #include "ir/constants.h"
 #include "numeric/encode.h"
-#include "planning/round/product_loops.h"
+#include "numeric/product_loops.h"
 
 namespace quarkq::planning {
 
@@ -131,7 +131,7 @@ constexpr int64_t kBlock = 32;
 float* row_of(std::vector<float>& matrix, int64_t row, int64_t columns) { return matrix.data() + row * columns; }
 
 /// Inputs that matter least first: the last ones are rounded first, the others make up for their errors.
-std::vector<int64_t> rounding_order(const Gram& gram) {
+std::vector<int64_t> rounding_order(const numeric::Gram& gram) {
   std::vector<int64_t> order(static_cast<size_t>(gram.depth()));
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return gram.at(a, a) < gram.at(b, b); });
@@ -139,7 +139,7 @@ std::vector<int64_t> rounding_order(const Gram& gram) {
 }
 
 /// The Gram matrix in this order, damped; of the lower half nothing is set.
-std::vector<float> sorted_gram(const Gram& gram, const std::vector<int64_t>& order) {
+std::vector<float> sorted_gram(const numeric::Gram& gram, const std::vector<int64_t>& order) {
   const int64_t depth = gram.depth();
   double trace = 0;
   for (int64_t i = 0; i < depth; ++i) trace += static_cast<double>(gram.at(i, i));
@@ -172,7 +172,7 @@ bool factorize(std::vector<float>& matrix, int64_t depth) {
     for (int64_t r = end; r < depth; r += kBlock) {
       const int64_t rows = std::min(kBlock, depth - r);
       const float* done = row_of(matrix, begin, depth);
-      QQ_DISPATCH(planning, add_product)
+      QQ_DISPATCH(numeric, add_product)
       ({row_of(matrix, r, depth) + r, depth}, {done + r, depth}, {done + r, depth}, {rows, depth - r, end - begin}, -1);
     }
   }
@@ -232,7 +232,7 @@ class Rounder {
     for (int64_t r = 0; r < begin; ++r) {
       for (int64_t i = begin; i < end; ++i) shares[static_cast<size_t>((i - begin) * begin + r)] = factor(r, i);
     }
-    QQ_DISPATCH(planning, add_product)
+    QQ_DISPATCH(numeric, add_product)
     ({carried_.data(), outputs_}, {shares.data(), begin}, {errors_.data(), outputs_}, {begin, outputs_, end - begin},
      1);
   }
@@ -249,16 +249,7 @@ class Rounder {
 
 }  // namespace
 
-void Gram::add(std::span<const float> inputs, int64_t rows) {
-  for (int64_t i = 0; i < depth_; i += kBlock) {
-    const int64_t count = std::min(kBlock, depth_ - i);
-    const ConstMatrixPart from_here{inputs.data() + i, depth_};
-    QQ_DISPATCH(planning, add_product)
-    ({row_of(sums_, i, depth_) + i, depth_}, from_here, from_here, {count, depth_ - i, rows}, 1);
-  }
-}
-
-pass::RoundingFactor factor_of(const Gram& gram) {
+pass::RoundingFactor factor_of(const numeric::Gram& gram) {
   pass::RoundingFactor factor{rounding_order(gram), {}};
   factor.upper = sorted_gram(gram, factor.order);
   if (!factorize(factor.upper, gram.depth())) factor.upper = {};

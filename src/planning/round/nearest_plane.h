@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "numeric/product_loops.h"
 #include "numeric/quant_params.h"
 #include "pass/rounding_cache.h"
 #include "planning/tune/layers.h"
@@ -59,22 +60,6 @@ class InputRows {
   std::vector<int64_t> pads_after_;
 };
 
-/// Sums of products of inputs: Gram(i, k) = sum over rows of x[i] * x[k]. Only k >= i is stored.
-class Gram {
- public:
-  explicit Gram(int64_t depth) : depth_(depth), sums_(static_cast<size_t>(depth * depth)) {}
-
-  /// Adds `rows` consecutive inputs of `depth` values.
-  void add(std::span<const float> inputs, int64_t rows);
-  int64_t depth() const { return depth_; }
-  /// REQUIRES: column >= row.
-  float at(int64_t row, int64_t column) const { return sums_[static_cast<size_t>(row * depth_ + column)]; }
-
- private:
-  int64_t depth_;
-  std::vector<float> sums_;
-};
-
 /// The weights of a linear layer's outputs that read the same inputs, and the grid of each output.
 struct RoundingProblem {
   std::span<const float> weights;            ///< [outputs, depth]
@@ -83,7 +68,7 @@ struct RoundingProblem {
 };
 
 /// Returns the factor of the damped Gram matrix. `upper` is empty if inputs are not finite, or all zero.
-pass::RoundingFactor factor_of(const Gram& gram);
+pass::RoundingFactor factor_of(const numeric::Gram& gram);
 
 /// Returns codes [outputs, depth]. Rounds each weight to nearest if there is no factor.
 std::vector<int32_t> round_to_nearest_plane(const RoundingProblem& problem, const pass::RoundingFactor& factor);

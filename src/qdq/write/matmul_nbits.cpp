@@ -12,6 +12,7 @@
 #include "qdq/write/embedding_tables.h"
 #include "qdq/write/nbits_blocks.h"
 #include "qdq/write/nbits_choice.h"
+#include "qdq/write/nbits_learned.h"
 #include "qdq/write/nbits_matrices.h"
 #include "qdq/write/nbits_writer.h"
 
@@ -47,8 +48,15 @@ class Packer {
 
   /// `is_tied`: a table reads the same codes, too.
   PackedMatrix pack(const LowBitMatrix& matrix, std::span<const float> moments, bool is_tied) const {
-    const ir::FloatView values = ir::FloatView::of(*context_.model.graph.value(matrix.target.weight).constant).value();
-    const NBitsShape shape = matrix.shape(context_.model.graph);
+    const ir::Graph& graph = context_.model.graph;
+    const NBitsShape shape = matrix.shape(graph);
+    if (options_.algorithm == config::NBitsAlgorithm::kAwq) {
+      const KQuantOptions options{matrix.format.is_symmetric, moments};
+      PackedMatrix made{shape, packed(k_quant_blocks(matrix.scaled_values(graph), shape, options), shape)};
+      made.has_zeros = !matrix.format.is_symmetric;
+      return made;
+    }
+    const ir::FloatView values = ir::FloatView::of(*graph.value(matrix.target.weight).constant).value();
     if (options_.algorithm == config::NBitsAlgorithm::kHqq) {
       const bool has_integers = is_tied || options_.form == config::NBitsForm::kQdq || shape.bits == 8;
       return with_hqq(values, shape, has_integers);
@@ -68,15 +76,27 @@ class Packer {
   const config::MatMulNBitsSettings& options_;
 };
 
-/// Second moments of the matrices' inputs if something reads them and there are samples.
+/// Number of inputs that AWQ keeps per matrix: as many as fit into a quarter of a gigabyte.
+int64_t rows_to_keep(const pass::QdqContext& context, const std::vector<LowBitMatrix>& matrices) {
+  constexpr int64_t kMost = 512, kLeast = 32, kBytes = 256 << 20;
+  int64_t depths = 0;
+  for (const LowBitMatrix& matrix : matrices) depths += matrix.shape(context.model.graph).depth;
+  return std::clamp(kBytes / (static_cast<int64_t>(sizeof(float)) * std::max<int64_t>(1, depths)), kLeast, kMost);
+}
+
+/// Second moments of the matrices' inputs if something reads them and there are samples. Fills `kept` for AWQ.
 Result<InputMoments> measure(pass::QdqContext& context, const config::MatMulNBitsSettings& options,
-                             const std::vector<LowBitMatrix>& matrices) {
-  const bool are_read = options.algorithm == config::NBitsAlgorithm::kKQuant || options.has_target();
-  if (!are_read || context.data == nullptr || context.data->size() == 0) return InputMoments();
+                             const std::vector<LowBitMatrix>& matrices, pass::KeptInputs& kept) {
+  const bool is_awq = options.algorithm == config::NBitsAlgorithm::kAwq;
+  const bool are_read = is_awq || options.algorithm == config::NBitsAlgorithm::kKQuant || options.has_target();
+  const bool has_samples = context.data != nullptr && context.data->size() > 0;
+  if (is_awq && !has_samples) return invalid_argument("MatMulNBitsParams.Algorithm: AWQ needs samples (--calib DIR)");
+  if (!are_read || !has_samples) return InputMoments();
   std::vector<pass::GptqTarget> targets(matrices.size());
   std::ranges::transform(matrices, targets.begin(), &LowBitMatrix::target);
+  kept.most = rows_to_keep(context, matrices);
   return pass::input_moments(pass::gptq_samples(context.settings, *context.data, context.environment, context.progress),
-                             context.model, targets);
+                             context.model, targets, is_awq ? &kept : nullptr);
 }
 
 Status check_scales(const std::string& name, const PackedMatrix& packed) {
@@ -95,8 +115,10 @@ class MatrixPass {
     QQ_TRY(tables_, find_lookup_tables(context_, options_, matrices_));
     if (matrices_.empty() && tables_.empty()) return Changed::kNo;
     QQ_RETURN_IF_ERROR(check_weights(context_, matrices_));
-    QQ_TRY(moments_, measure(context_, options_, matrices_));
+    pass::KeptInputs inputs;
+    QQ_TRY(moments_, measure(context_, options_, matrices_, inputs));
     QQ_RETURN_IF_ERROR(choose_formats(context_, options_, moments_, matrices_, tables_));
+    if (options_.algorithm == config::NBitsAlgorithm::kAwq) QQ_RETURN_IF_ERROR(scale(inputs));
     QQ_RETURN_IF_ERROR(write_matrices());
     for (const LookupTable& table : tables_) {
       if (!is_tied(table)) QQ_RETURN_IF_ERROR(write_table(context_, table));
@@ -121,18 +143,30 @@ class MatrixPass {
     return nullptr;
   }
 
+  Status scale(const pass::KeptInputs& inputs) {
+    std::vector<bool> is_tied(matrices_.size());
+    for (size_t i = 0; i < matrices_.size(); ++i) is_tied[i] = table_of(i) != nullptr;
+    return scale_by_activations(context_, matrices_, moments_, is_tied, inputs);
+  }
+
+  /// Returns the results of algorithms that round all matrices in one go; none for the others.
+  Result<std::vector<PackedMatrix>> pack_together() {
+    if (matrices_.empty()) return std::vector<PackedMatrix>();
+    if (options_.algorithm == config::NBitsAlgorithm::kGptq) return pack_with_gptq(context_, matrices_);
+    if (options_.algorithm == config::NBitsAlgorithm::kAutoRound)
+      return pack_with_autoround(context_, options_, matrices_);
+    return std::vector<PackedMatrix>();
+  }
+
   Status write_matrices() {
-    std::vector<PackedMatrix> with_gptq;
-    const bool is_gptq = options_.algorithm == config::NBitsAlgorithm::kGptq;
-    if (is_gptq && !matrices_.empty()) {
-      QQ_TRY(with_gptq, pack_with_gptq(context_, matrices_));
-    }
+    QQ_TRY(std::vector<PackedMatrix> together, pack_together());
     const std::vector<float> none;
     for (size_t i = 0; i < matrices_.size(); ++i) {
       const LookupTable* const table = table_of(i);
       const std::vector<float>& moments = moments_.empty() ? none : moments_[i];
-      PackedMatrix packed = is_gptq ? std::exchange(with_gptq[i], {})
-                                    : Packer(context_, options_).pack(matrices_[i], moments, table != nullptr);
+      PackedMatrix packed = !together.empty()
+                                ? std::exchange(together[i], {})
+                                : Packer(context_, options_).pack(matrices_[i], moments, table != nullptr);
       QQ_RETURN_IF_ERROR(check_scales(matrices_[i].name, packed));
       write_one(matrices_[i], table, packed);
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/parallel.h"
 #include "ir/constants.h"
 
 namespace quarkq::qdq {
@@ -34,6 +35,18 @@ constexpr std::array<std::string_view, 9> kBetweenHeadAndOutput = {"Add",      "
 NBitsShape LowBitMatrix::shape(const ir::Graph& graph) const {
   const ir::Shape& dims = graph.value(target.weight).constant->dims();
   return {dims[0], dims[1], format.block, format.bits};
+}
+
+std::vector<float> LowBitMatrix::scaled_values(const ir::Graph& graph) const {
+  std::vector<float> values = ir::float_values(*graph.value(target.weight).constant).value();
+  const NBitsShape size = shape(graph);
+  parallel_for(size.depth, [&](int64_t k) {
+    const float row = row_scales.empty() ? 1.0f : row_scales[static_cast<size_t>(k)];
+    float* const begin = values.data() + k * size.columns;
+    for (int64_t c = 0; c < size.columns; ++c)
+      begin[c] *= column_scales.empty() ? row : row * column_scales[static_cast<size_t>(c)];
+  });
+  return values;
 }
 
 bool reaches_output(const ir::Graph& graph, const ir::Node& node) {

@@ -19,8 +19,11 @@ struct LowBitMatrix {
   std::string name;               ///< Name of the initializer in the float model.
   bool is_head = false;
   config::NBitsFormat format;
+  std::vector<float> row_scales, column_scales;  ///< Factors that scaled inputs require; empty: 1.
 
   NBitsShape shape(const ir::Graph& graph) const;
+  /// Returns the stored values times row_scales and column_scales. REQUIRES: a float matrix.
+  std::vector<float> scaled_values(const ir::Graph& graph) const;
 };
 
 /// Returns whether the result of `node` reaches an output of the graph through nothing but elementwise operators with

@@ -126,7 +126,7 @@ ir::Model two_layers() {
 }
 
 TEST(NBitsFormatsTest, EveryAlgorithmWritesEveryWidthInBothForms) {
-  for (const char* algorithm : {"DEFAULT", "HQQ", "GPTQ", "K_QUANT"}) {
+  for (const char* algorithm : {"DEFAULT", "HQQ", "GPTQ", "K_QUANT", "AWQ", "AUTOROUND"}) {
     double last = 1e9;
     for (const int bits : {2, 4, 8}) {
       for (const char* form : {"", "qdq"}) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "planning/round/product_loops.h"
+#include "numeric/product_loops.h"
 
-namespace quarkq::planning::QQ_ISA {
+namespace quarkq::numeric::QQ_ISA {
 namespace {
 
 constexpr int64_t kRows = 4, kColumns = 32;  // sums that stay in registers
@@ -60,4 +60,4 @@ void add_product(MatrixPart sum, ConstMatrixPart left, ConstMatrixPart right, Pr
   }
 }
 
-}  // namespace quarkq::planning::QQ_ISA
+}  // namespace quarkq::numeric::QQ_ISA

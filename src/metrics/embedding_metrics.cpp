@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Embeddings by the cosine of their angles: correlation with scores of pairs, search, and nearest neighbours.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "calib/npy.h"
+#include "metrics/scorer.h"
+#include "metrics/truth/relations.h"
+
+namespace quarkq::metrics {
+namespace {
+
+/// Rows of unit length. A row without a length, or with NaN, has NaN.
+class Embeddings {
+ public:
+  /// Adds a tensor [rows, width] or [width]. Fails with kBadData for other shapes and another width.
+  Status add(const ir::Tensor& values) {
+    const ir::Shape& dims = values.dims();
+    const bool is_row = dims.size() == 1 || dims.size() == 2;
+    if (!is_row || values.size() == 0)
+      return bad_data("found shape ", shape_text(dims),
+                      ", needed are embeddings [rows, width]; pool them in the model");
+    const auto width = static_cast<size_t>(dims.back());
+    if (width_ != 0 && width != width_)
+      return bad_data("its embeddings have ", width, " numbers, those before ", width_);
+    width_ = width;
+    QQ_TRY(const std::vector<double> all, ir::to_double(values));
+    for (size_t begin = 0; begin < all.size(); begin += width) {
+      double squares = 0;
+      for (size_t i = 0; i < width; ++i) squares += all[begin + i] * all[begin + i];
+      for (size_t i = 0; i < width; ++i) values_.push_back(all[begin + i] / std::sqrt(squares));
+    }
+    return Status();
+  }
+
+  size_t rows() const { return width_ == 0 ? 0 : values_.size() / width_; }
+
+  double similarity(size_t a, size_t b) const {
+    const auto first = values_.begin() + static_cast<std::ptrdiff_t>(a * width_);
+    return std::inner_product(first, first + static_cast<std::ptrdiff_t>(width_),
+                              values_.begin() + static_cast<std::ptrdiff_t>(b * width_), 0.0);
+  }
+
+  /// Returns `candidates` without `row`, the most similar first; equal ones in their order, NaN last.
+  std::vector<size_t> ranked(size_t row, const std::vector<size_t>& candidates) const {
+    std::vector<std::pair<double, size_t>> scored;
+    for (const size_t one : candidates) {
+      if (one == row) continue;
+      const double found = similarity(row, one);
+      scored.emplace_back(std::isnan(found) ? -INFINITY : found, one);
+    }
+    std::ranges::stable_sort(scored, std::greater<>(), &std::pair<double, size_t>::first);
+    std::vector<size_t> made;
+    for (const auto& [score, one] : scored) made.push_back(one);
+    return made;
+  }
+
+  /// Returns the most similar other row. Returns the row itself if its similarities are NaN.
+  size_t nearest(size_t row) const {
+    size_t best = row;
+    double most = -INFINITY;
+    for (size_t i = 0; i < rows(); ++i) {
+      if (i == row) continue;
+      const double found = similarity(row, i);
+      if (!(found > most)) continue;
+      most = found;
+      best = i;
+    }
+    return best;
+  }
+
+ private:
+  size_t width_ = 0;
+  std::vector<double> values_;
+};
+
+/// Ranks from 0; equal values share the mean of their ranks.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t i) { return values[i]; });
+  std::vector<double> ranks(values.size());
+  for (size_t begin = 0; begin < order.size();) {
+    size_t end = begin + 1;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (size_t i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + end - 1) / 2;
+    begin = end;
+  }
+  return ranks;
+}
+
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto count = static_cast<double>(a.size());
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / count;
+  const double mean_b = std::accumulate(b.begin(), b.end(), 0.0) / count;
+  double products = 0, squares_a = 0, squares_b = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    products += (a[i] - mean_a) * (b[i] - mean_b);
+    squares_a += (a[i] - mean_a) * (a[i] - mean_a);
+    squares_b += (b[i] - mean_b) * (b[i] - mean_b);
+  }
+  return products / std::sqrt(squares_a * squares_b);
+}
+
+/// Collects the embeddings of all samples. Derived classes score them.
+class EmbeddingScorer : public Scorer {
+ public:
+  explicit EmbeddingScorer(std::string output) : output_(std::move(output)) {}
+
+  Status add(const SampleResults& results) override {
+    QQ_TRY(const ir::Tensor* values, results_of(results, output_));
+    const size_t before = embeddings_.rows();
+    QQ_RETURN_IF_ERROR(embeddings_.add(*values));
+    names_.add(results.name, embeddings_.rows() - before);
+    return Status();
+  }
+
+ protected:
+  const Embeddings& embeddings() const { return embeddings_; }
+  const RowNames& names() const { return names_; }
+
+ private:
+  std::string output_;
+  Embeddings embeddings_;
+  RowNames names_;
+};
+
+class PairCorrelation : public EmbeddingScorer {
+ public:
+  PairCorrelation(std::vector<Relation> pairs, std::string output)
+      : EmbeddingScorer(std::move(output)), pairs_(std::move(pairs)) {}
+
+  Result<double> value(int variant) const override {
+    std::vector<double> found, wanted;
+    for (const Relation& pair : pairs_) {
+      QQ_TRY(const size_t a, names().find(pair.rows[0], pair.place));
+      QQ_TRY(const size_t b, names().find(pair.rows[1], pair.place));
+      found.push_back(embeddings().similarity(a, b));
+      wanted.push_back(pair.numbers[0]);
+      if (std::isnan(found.back())) return NAN;
+    }
+    return variant == 0 ? correlation(ranks_of(found), ranks_of(wanted)) : correlation(found, wanted);
+  }
+
+ private:
+  std::vector<Relation> pairs_;
+};
+
+/// What is relevant to a query, with its grade.
+using Grades = std::map<size_t, double>;
+
+class Retrieval : public EmbeddingScorer {
+ public:
+  Retrieval(std::vector<Relation> pairs, std::string output, bool has_gain)
+      : EmbeddingScorer(std::move(output)), pairs_(std::move(pairs)), has_gain_(has_gain) {}
+
+  /// `variant`: the number of results that count.
+  Result<double> value(int variant) const override {
+    std::map<size_t, Grades> queries;
+    std::set<size_t> found;
+    for (const Relation& pair : pairs_) {
+      QQ_TRY(const size_t query, names().find(pair.rows[0], pair.place));
+      QQ_TRY(const size_t document, names().find(pair.rows[1], pair.place));
+      queries[query][document] = pair.numbers[0];
+      found.insert(document);
+    }
+    std::vector<size_t> candidates;  // a query is a document only if the truth says so
+    for (size_t row = 0; row < embeddings().rows(); ++row) {
+      if (found.contains(row) || !queries.contains(row)) candidates.push_back(row);
+    }
+    double sum = 0, counted = 0;
+    for (const auto& [query, grades] : queries) {
+      const std::optional<double> one = of_query(query, grades, candidates, static_cast<size_t>(variant));
+      if (!one) continue;
+      sum += *one;
+      ++counted;
+    }
+    if (counted == 0) return bad_data("no query has anything relevant: all scores are 0");
+    return sum / counted;
+  }
+
+ private:
+  static double gain(double grade, size_t rank) { return grade / std::log2(static_cast<double>(rank) + 2); }
+
+  /// Recall, or the gain relative to the best order. Returns nullopt if nothing is relevant.
+  std::optional<double> of_query(size_t query, const Grades& grades, const std::vector<size_t>& candidates,
+                                 size_t most) const {
+    std::vector<double> best;
+    for (const auto& [document, grade] : grades) {
+      if (grade > 0 && document != query) best.push_back(grade);
+    }
+    if (best.empty()) return std::nullopt;
+    std::ranges::sort(best, std::greater<>());
+    std::vector<size_t> ranked = embeddings().ranked(query, candidates);
+    ranked.resize(std::min(ranked.size(), most));
+    double hits = 0, gained = 0, possible = 0;
+    for (size_t rank = 0; rank < ranked.size(); ++rank) {
+      const auto grade = grades.find(ranked[rank]);
+      const bool counts = grade != grades.end() && grade->second > 0;
+      hits += counts ? 1 : 0;
+      gained += counts ? gain(grade->second, rank) : 0;
+      possible += rank < best.size() ? gain(best[rank], rank) : 0;
+    }
+    return has_gain_ ? gained / possible : hits / static_cast<double>(best.size());
+  }
+
+  std::vector<Relation> pairs_;
+  bool has_gain_;
+};
+
+/// Share of rows with the same nearest row as in other embeddings of the same samples.
+class Neighbours : public EmbeddingScorer {
+ public:
+  Neighbours(Embeddings wanted, std::string output) : EmbeddingScorer(std::move(output)), wanted_(std::move(wanted)) {}
+
+  Result<double> value(int /*variant*/) const override {
+    const size_t rows = embeddings().rows();
+    if (rows > wanted_.rows() || rows < 2)
+      return bad_data("found ", rows, " embeddings, needed are at least 2, and as many as the ", wanted_.rows(),
+                      " of --labels");
+    if (rows < wanted_.rows()) return bad_data("found ", rows, " embeddings, --labels has ", wanted_.rows());
+    size_t same = 0;
+    for (size_t i = 0; i < rows; ++i) {
+      const size_t nearest = embeddings().nearest(i);
+      same += nearest != i && nearest == wanted_.nearest(i) ? 1 : 0;
+    }
+    return static_cast<double>(same) / static_cast<double>(rows);
+  }
+
+ private:
+  Embeddings wanted_;
+};
+
+ScorerResult open_retrieval(const ScoringOptions& options, bool has_gain) {
+  QQ_TRY(std::vector<Relation> pairs, read_relations(options.request.truth_path, {2, 0, "query,document,grade"}));
+  return std::unique_ptr<Scorer>(std::make_unique<Retrieval>(std::move(pairs), options.request.output, has_gain));
+}
+
+}  // namespace
+
+ScorerResult open_correlation(const ScoringOptions& options) {
+  QQ_TRY(std::vector<Relation> pairs, read_relations(options.request.truth_path, {2, 1, "a,b,score"}));
+  if (pairs.size() < 2) return bad_data(options.request.truth_path, ": needs two pairs or more");
+  return std::unique_ptr<Scorer>(std::make_unique<PairCorrelation>(std::move(pairs), options.request.output));
+}
+
+ScorerResult open_recall(const ScoringOptions& options) { return open_retrieval(options, /*has_gain=*/false); }
+
+ScorerResult open_gain(const ScoringOptions& options) { return open_retrieval(options, /*has_gain=*/true); }
+
+ScorerResult open_neighbours(const ScoringOptions& options) {
+  QQ_TRY(const ir::Tensor values, calib::read_npy(options.request.truth_path));
+  Embeddings wanted;
+  QQ_RETURN_IF_ERROR(wanted.add(values).context(options.request.truth_path));
+  return std::unique_ptr<Scorer>(std::make_unique<Neighbours>(std::move(wanted), options.request.output));
+}
+
+}  // namespace quarkq::metrics
