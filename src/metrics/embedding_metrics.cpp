@@ -77,30 +77,36 @@ class Embeddings {
   std::vector<double> values_;
 };
 
-/// Ranks from 0; equal values share the mean of their ranks.
-std::vector<double> ranks_of(const std::vector<double>& values) {
+/// Returns ranks from 0, where a value of weight n has n places; equal values share the mean of their ranks.
+std::vector<double> ranks_of(const std::vector<double>& values, const std::vector<double>& weights) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::sort(order, {}, [&](size_t i) { return values[i]; });
   std::vector<double> ranks(values.size());
+  double before = 0;
   for (size_t begin = 0; begin < order.size();) {
-    size_t end = begin + 1;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    for (size_t i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + end - 1) / 2;
+    size_t end = begin;
+    double weight = 0;
+    for (; end < order.size() && values[order[end]] == values[order[begin]]; ++end) weight += weights[order[end]];
+    for (size_t i = begin; i < end; ++i) ranks[order[i]] = before + (weight - 1) / 2;
+    before += weight;
     begin = end;
   }
   return ranks;
 }
 
-double correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const auto count = static_cast<double>(a.size());
-  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / count;
-  const double mean_b = std::accumulate(b.begin(), b.end(), 0.0) / count;
+double mean_of(const std::vector<double>& values, const std::vector<double>& weights) {
+  return std::inner_product(values.begin(), values.end(), weights.begin(), 0.0) /
+         std::accumulate(weights.begin(), weights.end(), 0.0);
+}
+
+double correlation(const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& weights) {
+  const double mean_a = mean_of(a, weights), mean_b = mean_of(b, weights);
   double products = 0, squares_a = 0, squares_b = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    products += (a[i] - mean_a) * (b[i] - mean_b);
-    squares_a += (a[i] - mean_a) * (a[i] - mean_a);
-    squares_b += (b[i] - mean_b) * (b[i] - mean_b);
+    products += weights[i] * (a[i] - mean_a) * (b[i] - mean_b);
+    squares_a += weights[i] * (a[i] - mean_a) * (a[i] - mean_a);
+    squares_b += weights[i] * (b[i] - mean_b) * (b[i] - mean_b);
   }
   return products / std::sqrt(squares_a * squares_b);
 }
@@ -115,10 +121,13 @@ class EmbeddingScorer : public Scorer {
     const size_t before = embeddings_.rows();
     QQ_RETURN_IF_ERROR(embeddings_.add(*values));
     names_.add(results.name, embeddings_.rows() - before);
+    samples_.resize(embeddings_.rows(), added_++);
     return Status();
   }
 
  protected:
+  /// Returns the sample that a row is of, counted as it was added.
+  size_t sample_of(size_t row) const { return samples_[row]; }
   const Embeddings& embeddings() const { return embeddings_; }
   const RowNames& names() const { return names_; }
 
@@ -126,23 +135,36 @@ class EmbeddingScorer : public Scorer {
   std::string output_;
   Embeddings embeddings_;
   RowNames names_;
+  std::vector<size_t> samples_;  ///< One per row.
+  size_t added_ = 0;
 };
 
+/// A pair counts as often as the sample of its first row.
 class PairCorrelation : public EmbeddingScorer {
  public:
   PairCorrelation(std::vector<Relation> pairs, std::string output)
       : EmbeddingScorer(std::move(output)), pairs_(std::move(pairs)) {}
 
-  Result<double> value(int variant) const override {
+  Result<compare::SampledScore> score(int variant) const override {
     std::vector<double> found, wanted;
+    std::vector<size_t> samples;
     for (const Relation& pair : pairs_) {
       QQ_TRY(const size_t a, names().find(pair.rows[0], pair.place));
       QQ_TRY(const size_t b, names().find(pair.rows[1], pair.place));
       found.push_back(embeddings().similarity(a, b));
       wanted.push_back(pair.numbers[0]);
-      if (std::isnan(found.back())) return NAN;
+      samples.push_back(sample_of(a));
     }
-    return variant == 0 ? correlation(ranks_of(found), ranks_of(wanted)) : correlation(found, wanted);
+    const size_t cost = 16 * found.size();  // most of the time is spent on sorting
+    return compare::SampledScore{[=](compare::Weights weights) {
+                                   std::vector<double> counts;
+                                   for (const size_t sample : samples) counts.push_back(weights[sample]);
+                                   if (std::ranges::any_of(found, [](double one) { return std::isnan(one); }))
+                                     return static_cast<double>(NAN);
+                                   if (variant != 0) return correlation(found, wanted, counts);
+                                   return correlation(ranks_of(found, counts), ranks_of(wanted, counts), counts);
+                                 },
+                                 cost};
   }
 
  private:
@@ -158,7 +180,7 @@ class Retrieval : public EmbeddingScorer {
       : EmbeddingScorer(std::move(output)), pairs_(std::move(pairs)), has_gain_(has_gain) {}
 
   /// `variant`: the number of results that count.
-  Result<double> value(int variant) const override {
+  Result<compare::SampledScore> score(int variant) const override {
     std::map<size_t, Grades> queries;
     std::set<size_t> found;
     for (const Relation& pair : pairs_) {
@@ -171,15 +193,17 @@ class Retrieval : public EmbeddingScorer {
     for (size_t row = 0; row < embeddings().rows(); ++row) {
       if (found.contains(row) || !queries.contains(row)) candidates.push_back(row);
     }
-    double sum = 0, counted = 0;
+    std::vector<compare::Parts> samples(sample_of(embeddings().rows() - 1) + 1);
+    bool is_counted = false;
     for (const auto& [query, grades] : queries) {
       const std::optional<double> one = of_query(query, grades, candidates, static_cast<size_t>(variant));
       if (!one) continue;
-      sum += *one;
-      ++counted;
+      samples[sample_of(query)].top += *one;
+      ++samples[sample_of(query)].bottom;
+      is_counted = true;
     }
-    if (counted == 0) return bad_data("no query has anything relevant: all scores are 0");
-    return sum / counted;
+    if (!is_counted) return bad_data("no query has anything relevant: all scores are 0");
+    return compare::ratio_of(std::move(samples));
   }
 
  private:
@@ -216,18 +240,20 @@ class Neighbours : public EmbeddingScorer {
  public:
   Neighbours(Embeddings wanted, std::string output) : EmbeddingScorer(std::move(output)), wanted_(std::move(wanted)) {}
 
-  Result<double> value(int /*variant*/) const override {
+  Result<compare::SampledScore> score(int /*variant*/) const override {
     const size_t rows = embeddings().rows();
     if (rows > wanted_.rows() || rows < 2)
       return bad_data("found ", rows, " embeddings, needed are at least 2, and as many as the ", wanted_.rows(),
                       " of --labels");
     if (rows < wanted_.rows()) return bad_data("found ", rows, " embeddings, --labels has ", wanted_.rows());
-    size_t same = 0;
+    std::vector<compare::Parts> samples(sample_of(rows - 1) + 1);
     for (size_t i = 0; i < rows; ++i) {
       const size_t nearest = embeddings().nearest(i);
-      same += nearest != i && nearest == wanted_.nearest(i) ? 1 : 0;
+      compare::Parts& sample = samples[sample_of(i)];
+      sample.top += nearest != i && nearest == wanted_.nearest(i) ? 1 : 0;
+      ++sample.bottom;
     }
-    return static_cast<double>(same) / static_cast<double>(rows);
+    return compare::ratio_of(std::move(samples));
   }
 
  private:

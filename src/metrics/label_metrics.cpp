@@ -133,26 +133,28 @@ class TokenF1 : public Scorer {
     for (int64_t& label : known) label = std::max<int64_t>(label, 0);
     QQ_TRY(const size_t classes, classes_for(scores->dims(), known));
     QQ_TRY(const std::vector<double> values, ir::to_double(*scores));
+    compare::Parts& sample = samples_.emplace_back();
     for (size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] < 0) continue;  // padding, and all but the first token of a word
       const auto label = static_cast<size_t>(labels[i]);
       const size_t chosen = highest_of(std::span(values).subspan(i * classes, classes)).value_or(0);
-      labelled_ += label != 0 ? 1 : 0;
-      chosen_ += chosen != 0 ? 1 : 0;
-      hits_ += label != 0 && chosen == label ? 1 : 0;
+      sample.bottom += (label != 0 ? 1 : 0) + (chosen != 0 ? 1 : 0);
+      sample.top += label != 0 && chosen == label ? 2 : 0;
+      is_labelled_ = is_labelled_ || label != 0;
     }
     return Status();
   }
 
-  Result<double> value(int /*variant*/) const override {
-    if (labelled_ == 0) return bad_data("all labels are 0, outside of all classes");
-    return 2 * hits_ / (labelled_ + chosen_);
+  Result<compare::SampledScore> score(int /*variant*/) const override {
+    if (!is_labelled_) return bad_data("all labels are 0, outside of all classes");
+    return compare::ratio_of(samples_);
   }
 
  private:
   Labels labels_;
   std::string output_;
-  double labelled_ = 0, chosen_ = 0, hits_ = 0;
+  std::vector<compare::Parts> samples_;  ///< Twice the hits, and the number of labelled and of chosen tokens.
+  bool is_labelled_ = false;
 };
 
 }  // namespace

@@ -58,11 +58,12 @@ class Spans : public Scorer {
     for (size_t begin = 0; begin < first.size(); begin += length)
       found_.push_back(best_span(first.data() + begin, last.data() + begin, length));
     names_.add(results.name, first.size() / length);
+    samples_.resize(found_.size(), added_++);
     return Status();
   }
 
   /// The best of the answers to a row counts.
-  Result<double> value(int variant) const override {
+  Result<compare::SampledScore> score(int variant) const override {
     std::map<size_t, double> scores;
     for (const Relation& one : truth_) {
       QQ_TRY(const size_t row, names_.find(one.rows[0], one.place));
@@ -71,9 +72,12 @@ class Spans : public Scorer {
       double& score = scores[row];
       score = std::max(score, variant == 1 ? static_cast<double>(is_same) : f1_of(found_[row], wanted));
     }
-    double sum = 0;
-    for (const auto& [row, score] : scores) sum += score;
-    return sum / static_cast<double>(scores.size());
+    std::vector<compare::Parts> samples(added_);
+    for (const auto& [row, score] : scores) {
+      samples[samples_[row]].top += score;
+      ++samples[samples_[row]].bottom;
+    }
+    return compare::ratio_of(std::move(samples));
   }
 
  private:
@@ -91,6 +95,8 @@ class Spans : public Scorer {
   std::vector<Relation> truth_;
   std::vector<Span> found_;
   RowNames names_;
+  std::vector<size_t> samples_;  ///< The sample of each row, counted as it was added.
+  size_t added_ = 0;
 };
 
 }  // namespace
