@@ -58,7 +58,7 @@ bool is_unchanged(std::string_view text) {
   return text.substr(mark).ends_with(end);
 }
 
-/// Fails with kInvalidArgument if a file that the user changed is in the place of the page.
+/// Fails with kInvalidArgument if the file at this path was changed by the user.
 Status check_place(const std::string& path) {
   if (!paths::is_taken(path)) return Status();
   constexpr size_t kMostBytes = size_t{1} << 20;
