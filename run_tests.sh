@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # The tests of quarkq: run_tests.sh [--long] [SUITE...]
 #   SUITE    only these suites of: lint unit conformance e2e reference targets fuzz install python windows, and with --long
-#            unit-asan fuzz-asan bad-input-asan threads-tsan bare modes recipes tidy. Without one, all. CONTRIBUTING.md says how long each takes.
+#            unit-asan fuzz-asan bad-input-asan threads-tsan bare modes recipes engines tidy. Without one, all. CONTRIBUTING.md says how long each takes.
 #   --long   also: warnings are errors; the wheel on a bare Debian 12 and 13; the default mode beside compat mode on all shared
-#            networks; every recipe; the unit and bad-input tests under AddressSanitizer and UBSan; the tests of threads under ThreadSanitizer;
+#            networks; every recipe; Dask and Slurm; the unit and bad-input tests under AddressSanitizer and UBSan; the tests of threads under ThreadSanitizer;
 #            clang-tidy over 40 files at most.
 #            With $QUARKQ_TEST_MINUTES these are skipped where the machine is too slow for them to end in time.
 # The last line is "N passed, N failed" (", N skipped" when some could not run here); the exit status is 0 when none failed.
@@ -12,7 +12,7 @@
 set -euo pipefail
 long= only=
 suites=" lint unit conformance e2e reference targets fuzz install python windows "
-long_suites=" unit-asan fuzz-asan bad-input-asan threads-tsan bare modes recipes tidy "
+long_suites=" unit-asan fuzz-asan bad-input-asan threads-tsan bare modes recipes engines tidy "
 usage() { sed -n '3,10s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 for argument in "$@"; do
   case "$suites$long_suites" in
@@ -139,6 +139,7 @@ fi
 if [ -n "$long" ] && affords 4 bare bare; then suite bare bash tests/install/bare.sh dist/quarkq-*linux*.whl; fi
 if [ -n "$long" ] && affords 5 modes modes; then suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes; fi
 if [ -n "$long" ] && affords 12 recipes recipes; then suite recipes env QUARKQ_RECIPES=all "$python" tests/e2e/harness.py test_recipes; fi
+if [ -n "$long" ] && affords 3 engines engines; then suite engines "$python" tests/engines/run.py; fi
 # The whole tree takes too long for every run (scripts/tidy.py --all): what the last commit changed.
 if [ -n "$long" ] && affords 12 tidy tidy; then
   configure tidy ON

@@ -15,8 +15,6 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECORD = os.path.join(ROOT, "packaging", "api.json")
-# Listings of which the names are promised, and the key that has the name.
-LISTINGS = ("calibrators", "conversions", "formats", "heads", "listed-passes", "metrics", "passes", "quirks", "recipes", "remedies", "targets")
 PYTHON_MODULES = {"quarkq": ("__init__", "_verbs", "_errors", "_report", "_files"), "quarkq.compat.quark": ("compat/quark",),
                   "quarkq.compat.onnxruntime": ("compat/onnxruntime",), "quarkq.compat.shapeshifter": ("compat/shapeshifter",)}
 PATCH, MINOR, MAJOR = "patch", "minor", "major"
@@ -30,54 +28,6 @@ def read(*parts):
 
 def program(quarkq, *arguments):
     return subprocess.run([quarkq, *arguments], check=True, capture_output=True, text=True).stdout
-
-
-def manual(text):
-    """({verb: {option or argument: whether it takes a value}}, {exit code: meaning}) of the manual page. What every verb has is one row."""
-    verbs, codes, section = {}, {}, None
-    lines = [line.replace("\\-", "-") for line in text.splitlines()]
-    for number, line in enumerate(lines):
-        if line.startswith(".SH"):
-            section = codes if line == ".SH EXIT STATUS" else None
-        elif line.startswith(".SS quarkq "):
-            section = verbs[line[len(".SS quarkq "):]] = {}
-        elif line == ".TP" and section is codes:
-            codes[lines[number + 1].removeprefix(".B ")] = lines[number + 2]
-        elif line == ".TP" and section is not None:
-            names = re.findall(r"\\fB(.*?)\\fR", lines[number + 1])
-            for name in names:
-                section[name] = "\\fI" in lines[number + 1]
-    shared = {name: row for name, row in next(iter(verbs.values())).items() if all(name in rows for rows in verbs.values())}
-    return {"every verb": shared, **{verb: {name: row for name, row in rows.items() if name not in shared} for verb, rows in verbs.items()}}, codes
-
-
-def presets(quarkq, names):
-    """{"common": the values that most presets have, name: the values in which it differs}. Targets are left out: their facts are corrected
-    in every release."""
-    resolved = {}
-    for name in names:
-        values = json.loads(program(quarkq, "config", "show", name, "--set", "target=none", "--json"))["resolved"]
-        resolved[name] = {key: json.dumps(row["value"]) for key, row in values.items()}
-    common = {}
-    for key in sorted(set().union(*resolved.values())):
-        found = [values[key] for values in resolved.values() if key in values]
-        common[key] = max(sorted(set(found)), key=found.count)
-    return {"common": common, **{name: {key: value for key, value in sorted(values.items()) if value != common[key]} for name, values in resolved.items()}}
-
-
-def schema_rows(schema, path="$", required=True):
-    """{path of a key: its types or, after "=", its values, with "?" if it may be absent}"""
-    kind = schema.get("type", [f"={value}" for value in schema["enum"]] if "enum" in schema else "any")
-    kinds = sorted(kind) if isinstance(kind, list) else [kind]
-    rows = {path: "|".join(kinds) + ("" if required else "?")}
-    for branch in schema.get("anyOf", []):
-        rows.update({key: row for key, row in schema_rows(branch, path, required).items() if key != path})
-    for name, inner in schema.get("properties", {}).items():
-        rows.update(schema_rows(inner, f"{path}.{name}", name in schema.get("required", [])))
-    for key, mark in (("items", "[]"), ("additionalProperties", ".*")):
-        if isinstance(schema.get(key), dict):
-            rows.update(schema_rows(schema[key], path + mark))
-    return rows
 
 
 def c_interface(text):
@@ -124,20 +74,11 @@ def requests(text):
 
 
 def dump(quarkq):
-    def listing(name):
-        return json.loads(program(quarkq, "list", name, "--json"))
-
-    verbs, codes = manual(program(quarkq, "man"))
-    schemas = sorted(name for name in os.listdir(os.path.join(ROOT, "docs", "schemas")) if name.endswith(".schema.json"))
+    """What the program knows of itself, and what only the sources have: the C and Python interfaces."""
+    api = json.loads(program(quarkq, "list", "api", "--json"))
+    api["presets"] = {name: {key: json.dumps(value) for key, value in values.items()} for name, values in api["presets"].items()}
     return {
-        "version": re.search(r"\d+\.\d+\.\d+", program(quarkq, "--version")).group(),
-        "exit_codes": codes,
-        "options": verbs,
-        "settings": {row["name"]: [row["type"], row["default"]] for row in listing("options")},
-        "presets": presets(quarkq, [row["name"] for row in listing("presets")]),
-        "diagnostics": {row["name"]: row["severity"] for row in listing("diagnostics")},
-        "listings": {name: sorted({row["name"] for row in listing(name)}) for name in LISTINGS},
-        "json": {name[: -len(".schema.json")]: schema_rows(json.loads(read("docs", "schemas", name))) for name in schemas},
+        **api,
         "c": c_interface(read("include", "quarkq", "c_api.h")),
         "requests": requests(read("docs", "c-api.md")),
         "python": {module: python_names(paths) for module, paths in PYTHON_MODULES.items()},

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "quarkq/intervals.h"
 #include "quarkq/quantize.h"
 #include "quarkq/status.h"
 
@@ -81,20 +82,26 @@ struct AccuracyRequest {
                             ///< accuracy is not measured.
   std::vector<int> top;     ///< Values of k; empty: 1, and additionally 5 if there are more than 5 classes.
   std::string output;       ///< Output that contains the scores, if there are several; empty: all outputs.
+  double confidence = kConfidence;  ///< Confidence of the intervals, above 0.5 and below 1.
 };
 
 /// Top-k accuracy: the label counts as a hit if fewer than k classes score higher. Among equal scores the lower class
 /// index ranks higher. An array that contains NaN is never a hit.
 struct TopHits {
   int k = 1;
-  size_t baseline = 0, quantized = 0;  ///< Number of hits.
+  size_t baseline = 0, quantized = 0;                                       ///< Number of hits.
+  std::optional<Interval> baseline_interval = {}, quantized_interval = {};  ///< Intervals of the shares.
+  std::optional<ScoreDifference> difference = {};                           ///< Share of quantized - share of baseline.
 };
 
 struct Accuracy {
   size_t decisions = 0;  ///< Number of labels compared.
   size_t classes = 0;
   std::vector<TopHits> top;
-  size_t agreements = 0;  ///< Decisions in which both models have the same highest class.
+  size_t agreements = 0;            ///< Decisions in which both models have the same highest class.
+  double confidence = kConfidence;  ///< Confidence of the intervals.
+  std::optional<Interval> agreement_interval = {};
+  Resamples quantized_top1 = {};  ///< Draws of the quantized share for k = 1, if that was counted.
 };
 
 /// Metrics of one output of two models, with all samples taken as one array.
@@ -136,8 +143,11 @@ struct EvaluateReport {
   std::vector<PairMetrics> pairs;  ///< Sorted by file name; for models by sample, then by output.
   double mean_cosine = 0, min_cosine = 0, mean_l2 = 0, max_l2 = 0;
   double mean_psnr = 0, min_psnr = 0, mean_ssim = 0, min_ssim = 0;  ///< All are NaN if one pair is NaN.
+  /// Intervals of the means, at kConfidence. Absent for fewer than 2 samples.
+  std::optional<Interval> cosine_interval, l2_interval, psnr_interval, ssim_interval;
   std::optional<Accuracy> accuracy;
   std::optional<double> metric;         ///< Mean of the request's metric over the samples.
+  std::vector<double> metric_values;    ///< The request's metric of each sample.
   std::vector<OutputMetrics> outputs;   ///< Comparisons of models only.
   std::vector<TensorAgreement> layers;  ///< Comparisons of models only; the noisiest layer first.
   std::vector<Finding> findings;
@@ -181,6 +191,7 @@ struct MetricRequest {
   std::string command = {};        ///< Prints one number. "{results}" in a word is replaced by the folder of results.
   double command_seconds = 600;    ///< Timeout in seconds; a slower command is an error.
   Metric function = {};            ///< Compares two models; may be empty.
+  double confidence = kConfidence;  ///< Confidence of the intervals, above 0.5 and below 1.
 };
 
 /// One or two sides: models (paths ending in .onnx, or bytes), or folders of results.
@@ -205,10 +216,15 @@ struct MetricValue {
   bool higher_is_better = true;
   std::optional<double> baseline = {};  ///< Absent if there is only one side, and for metrics that compare two sides.
   double value = 0;
+  /// Absent for the number of a command, and for fewer than 2 samples.
+  std::optional<Interval> interval = {}, baseline_interval = {};
+  std::optional<ScoreDifference> difference = {};  ///< `value` - `baseline`; absent if the sides have other samples.
+  Resamples resamples = {};                        ///< Draws of `value`.
 };
 
 struct ScoreReport {
   size_t samples = 0;
+  double confidence = kConfidence;   ///< Confidence of the intervals.
   std::vector<MetricValue> metrics;  ///< In the order of the request, followed by the values of the command and the
                                      ///< function.
   std::vector<Finding> findings;

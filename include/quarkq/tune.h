@@ -31,6 +31,7 @@ struct TuneRequest {
   bool lower_is_better = false;  ///< Applies to the number of a command or function. Named metrics define their own
                                  ///< direction.
   std::string goal;              ///< "drop<=0.5%", "value>=0.8", "value<=1.62"; empty: the best result within the time.
+  double goal_confidence = 0;    ///< If set, the goal must be met by the end of the interval at this confidence.
   double seconds = 0;            ///< Time limit in seconds; 0: no limit. No trial starts after it, and the running
                                  ///< trial is abandoned.
   size_t limit = 0;              ///< Number of samples of `eval_folder` to use, from the first; 0: all.
@@ -44,16 +45,20 @@ struct TuneRequest {
 
 /// One way to quantize the model, and its result.
 struct Trial {
-  std::string step, name;             ///< "ranges", "ranges: Entropy"
-  std::vector<std::string> settings;  ///< "key=value", in addition to the requested settings.
-  std::string why_not;                ///< Why there is no result; empty if there is one.
-  double value = 0;                   ///< Value of the metric on the evaluation samples.
-  double cosine = 0;                  ///< Cosine of the worst output with the float model's output, on calibration
-                                      ///< samples.
-  double excluded_macs = 0;           ///< Share of the multiply-accumulates that `settings` leave in float, 0 to 1.
-  double wide_macs = 0;               ///< Share of the multiply-accumulates in a wider format than the preset's, 0 to
-                                      ///< 1.
-  uint64_t bytes = 0;                 ///< Size of the model.
+  std::string step, name;               ///< "ranges", "ranges: Entropy"
+  std::vector<std::string> settings;    ///< "key=value", in addition to the requested settings.
+  std::string why_not;                  ///< Why there is no result; empty if there is one.
+  double value = 0;                     ///< Value of the metric on the evaluation samples.
+  std::optional<Interval> interval;     ///< Interval of the value; absent if the metric has no samples.
+  Resamples resamples;                  ///< Draws of the value; not in the JSON.
+  std::optional<ScoreDifference> gain;  ///< Value minus that of the best trial of the steps before; absent without one.
+  bool is_accepted = false;             ///< The best trial when its step ended.
+  double cosine = 0;                    ///< Cosine of the worst output with the float model's output, on calibration
+                                        ///< samples.
+  double excluded_macs = 0;             ///< Share of the multiply-accumulates that `settings` leave in float, 0 to 1.
+  double wide_macs = 0;                 ///< Share of the multiply-accumulates in a wider format than the preset's, 0 to
+                                        ///< 1.
+  uint64_t bytes = 0;                   ///< Size of the model.
   std::optional<Deployability> deployable;  ///< Prediction for the target; absent without a target.
   double seconds = 0;                       ///< Duration of quantizing and scoring.
   std::string model_hash;                   ///< Hash of the model and its weights, stored with trials on
@@ -75,10 +80,14 @@ struct TuneReport {
   std::string settings_path;  ///< File with the settings of the result, for quantize().
   std::string metric, unit;
   bool higher_is_better = true;
-  std::optional<double> float_value;  ///< Value of the float model; absent for metrics that compare with the float
-                                      ///< model.
+  std::optional<double> float_value;       ///< Value of the float model; absent for metrics that compare with the float
+                                           ///< model.
+  double confidence = kConfidence;         ///< Confidence of the intervals.
+  std::optional<Interval> float_interval;  ///< Interval of the float value.
+  std::optional<ScoreDifference> change;   ///< Value of the best trial minus the float value.
   std::string goal;
-  bool is_met = false;  ///< Always false without a goal.
+  bool is_met = false;     ///< Always false without a goal.
+  bool is_unsure = false;  ///< The value meets the goal, and the end of its interval does not.
   bool is_timed_out = false;
   std::vector<Trial> trials;                  ///< In the order of the ladder.
   size_t best = 0;                            ///< Index of the best trial.

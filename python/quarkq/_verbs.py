@@ -261,15 +261,15 @@ def score(
     head: str = "", scores: Optional[str] = None, classes: Optional[Path] = None, alphabet: Optional[Path] = None,
     baseline: Optional[Model] = None, preprocess: Optional[Preprocess] = None,
     config: Optional[Config] = None, settings: Optional[Settings] = None, limit: int = 0,
-    progress: Optional[OnProgress] = None, threads: int = 0,
+    progress: Optional[OnProgress] = None, threads: int = 0, confidence: float = 0.95,
 ) -> Report:
     """Computes metrics of a model over the samples of `data`, or of a folder of results; with a baseline also those of that side.
 
     results: a model, or a folder that run() wrote. data: a folder or an iterable of samples, as in quantize(). preprocess: a recipe for
     photos or a function. config, settings: what else reading the samples needs. metric: names (`quarkq list metrics`), or a function of
-    your own, which is called as that of quantize() and needs two models. scores: the output that is scored.
+    your own, which is called as that of quantize() and needs two models. scores: the output that is scored. confidence: of the intervals.
     """
-    with _Job("score", limit=limit, threads=threads,
+    with _Job("score", limit=limit, threads=threads, confidence=confidence,
               **_metric("" if callable(metric) else metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
         job.call.metric = metric if callable(metric) else None
         job.take_model(results, "results", "quantized")
@@ -287,7 +287,7 @@ def tune(
     classes: Optional[Path] = None, alphabet: Optional[Path] = None, goal: str = "",
     seconds: float = 0, state: Optional[Path] = None, preprocess: Optional[Preprocess] = None, settings: Optional[Settings] = None,
     limit: int = 0, progress: Optional[OnProgress] = None, threads: int = 0,
-    target: Optional[Path] = None, shapes: Optional[Shapes] = None, search: Optional[Path] = None,
+    target: Optional[Path] = None, shapes: Optional[Shapes] = None, search: Optional[Path] = None, goal_confidence: float = 0,
 ) -> Report:
     """Tries settings until a metric meets a goal ("drop<=0.5%", "value>=0.8"); the best model is written to `output`. A goal that is
     missed does not raise: see `Report["met"]`.
@@ -296,10 +296,12 @@ def tune(
     quantize(); samples of an iterable are copied to a temporary folder, and sample k is named as a six-digit number (000000, ...) in
     `labels`. preprocess: a recipe for photos or a function. config: the settings of the first trial.
     metric: a name (`quarkq list metrics`) or a function, called as that of quantize(); its mean over the samples counts.
-    search: a file of AutoSearchPro or AutoSearch, which specifies what is tried (docs/tune.md).
+    search: a file of AutoSearchPro or AutoSearch, which specifies what is tried (docs/tune.md). goal_confidence: 0.95 requires that the
+    end of the 95 % interval meets the goal, instead of the value.
     """
     with _Job("tune", model=os.fspath(model), output=os.fspath(output), goal=goal, seconds=seconds, limit=limit,
               state=_output(state), search=_output(search), lower_is_better=lower_is_better, threads=threads,
+              goal_confidence=goal_confidence,
               **_metric("" if callable(metric) else metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
         job.call.metric = metric if callable(metric) else None
         job.take_config(config, settings, preprocess, target, shapes)
@@ -354,14 +356,14 @@ def evaluate(
     baseline: Model, quantized: Model, data: Data = None, *, labels: Optional[Path] = None, top: Sequence[int] = (),
     scores: Optional[str] = None, preprocess: Optional[Preprocess] = None, config: Optional[Config] = None,
     settings: Optional[Settings] = None, limit: int = 0, layers: bool = False, compat: bool = False,
-    progress: Optional[OnProgress] = None, threads: int = 0,
+    progress: Optional[OnProgress] = None, threads: int = 0, confidence: float = 0.95,
 ) -> Report:
     """Compares two models over the samples of `data`; without `data` two folders of results.
 
     data: a folder or an iterable of samples, as in quantize(). preprocess: a recipe for photos or a function. config, settings: what else
-    reading the samples needs. scores: the output that `labels` apply to.
+    reading the samples needs. scores: the output that `labels` apply to. confidence: of the intervals of `accuracy`.
     """
-    shared = {"labels": _output(labels), "top": list(top), "output": scores, "threads": threads}
+    shared = {"labels": _output(labels), "top": list(top), "output": scores, "threads": threads, "confidence": confidence}
     if data is None:
         folders = {"baseline_results_folder": os.fspath(baseline), "quantized_results_folder": os.fspath(quantized)}
         with _Job("evaluate", compat=compat, **folders, **shared) as job:

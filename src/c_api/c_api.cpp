@@ -141,6 +141,7 @@ Status call_run(Request& json, const Arguments& arguments, quarkq_result& result
 
 void take_accuracy(Request& json, AccuracyRequest& accuracy) {
   json.take("labels", accuracy.labels_path).take("top", accuracy.top).take("output", accuracy.output);
+  json.take("confidence", accuracy.confidence);
 }
 
 Status evaluate_folders(Request& json, const Arguments& arguments, quarkq_result& result) {
@@ -173,6 +174,7 @@ void take_metric(Request& json, MetricRequest& metric) {
   json.take("labels", metric.truth_path).take("output_name", metric.output).take("head", metric.detector.head);
   json.take("min_score", metric.detector.min_score).take("nms_iou", metric.detector.nms_iou);
   json.take("classes", metric.classes_path).take("alphabet", metric.alphabet_path);
+  json.take("confidence", metric.confidence);
 }
 
 Status call_score(Request& json, const Arguments& arguments, quarkq_result& result) {
@@ -195,7 +197,7 @@ Status call_tune(Request& json, const Arguments& arguments, quarkq_result& resul
   json.take("settings", request.settings).take("calib", request.calib_folder).take("eval", request.eval_folder);
   json.take("lower_is_better", request.lower_is_better).take("goal", request.goal).take("seconds", request.seconds);
   json.take("limit", request.limit).take("state", request.state_folder).take("threads", request.threads);
-  json.take("search", request.search_path);
+  json.take("search", request.search_path).take("goal_confidence", request.goal_confidence);
   take_metric(json, request.metric);
   request.metric.function = c_api::metric_of(arguments.callbacks);
   request.progress = c_api::progress_of(arguments.callbacks);

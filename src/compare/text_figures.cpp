@@ -1,48 +1,32 @@
 // SPDX-License-Identifier: MIT
 // Figures of text over samples, and their grade.
-#include <algorithm>
 #include <cmath>
 
-#include "base/random.h"
 #include "base/strings.h"
+#include "compare/intervals.h"
 #include "compare/tasks.h"
 #include "compare/text.h"
 
 namespace quarkq::compare {
 namespace {
 
-constexpr size_t kDraws = 1000;
-constexpr double kTail = 0.025;  ///< Share of the draws outside of each end of the interval.
-constexpr uint32_t kSeed = 48;
-
 /// A quantized model loses 2 % of perplexity to a careful rounding to 4 bits. Losses above 5 % are those of careless
 /// rounding, and as large as the step to a much smaller model.
 constexpr double kGoodIncrease = 0.02, kFairIncrease = 0.05;
 
-TextSums& operator+=(TextSums& sums, const TextSums& other) {
-  sums.expected += other.expected;
-  sums.found += other.found;
-  sums.ids += other.ids;
-  sums.same += other.same;
-  return sums;
+double exponential(double value) { return std::exp(value); }
+
+/// Returns e to the mean of a sum of the samples per predicted id.
+SampledScore per_id(const std::vector<TextSums>& samples, double (*sum_of)(const TextSums&)) {
+  std::vector<Parts> parts;
+  parts.reserve(samples.size());
+  for (const TextSums& sample : samples) parts.push_back({sum_of(sample), static_cast<double>(sample.ids)});
+  return ratio_of(std::move(parts), exponential);
 }
 
-struct Perplexities {
-  double expected, found, ratio;
-};
-
-Perplexities perplexities(const TextSums& sums) {
-  const auto ids = static_cast<double>(sums.ids);
-  return {std::exp(sums.expected / ids), std::exp(sums.found / ids), std::exp((sums.found - sums.expected) / ids)};
-}
-
-IntervalFigure interval(double value, std::vector<double> draws) {
-  // Figures that are not numbers have no order.
-  if (draws.empty() || std::ranges::any_of(draws, [](double draw) { return std::isnan(draw); }))
-    return {value, value, value};
-  std::ranges::sort(draws);
-  const auto tail = static_cast<size_t>(kTail * static_cast<double>(draws.size()));
-  return {value, draws[tail], draws[draws.size() - 1 - tail]};
+IntervalFigure figure(double value, const Resamples& samples) {
+  const Interval found = interval_of(samples, value).value_or(Interval{value, value});
+  return {value, found.low, found.high};
 }
 
 double rounded(double value, double steps) { return std::round(value * steps) / steps; }
@@ -56,28 +40,18 @@ std::string percent_above(double ratio) {
 }  // namespace
 
 TextAgreement summarize_text(const std::vector<TextSums>& samples) {
-  TextSums all;
-  for (const TextSums& sample : samples) all += sample;
-  NumpyRandom random(kSeed);
-  std::vector<double> expected, found, ratio;
-  for (size_t draw = 0; draw < kDraws; ++draw) {
-    TextSums drawn;
-    for (size_t i = 0; i < samples.size(); ++i)
-      drawn += samples[static_cast<size_t>(random.integer(0, static_cast<int64_t>(samples.size()) - 1))];
-    if (drawn.ids == 0) continue;
-    const Perplexities figures = perplexities(drawn);
-    expected.push_back(figures.expected);
-    found.push_back(figures.found);
-    ratio.push_back(figures.ratio);
-  }
-  const Perplexities figures = perplexities(all);
+  const SampledScore scores[] = {per_id(samples, [](const TextSums& sums) { return sums.expected; }),
+                                 per_id(samples, [](const TextSums& sums) { return sums.found; }),
+                                 per_id(samples, [](const TextSums& sums) { return sums.found - sums.expected; })};
+  const std::vector<Resamples> drawn = resample(scores, samples.size());
   TextAgreement text;
   text.samples = samples.size();
-  text.ids = all.ids;
-  text.expected = interval(figures.expected, std::move(expected));
-  text.found = interval(figures.found, std::move(found));
-  text.ratio = interval(figures.ratio, std::move(ratio));
-  text.same_next = static_cast<double>(all.same) / static_cast<double>(all.ids);
+  size_t same = 0;
+  for (const TextSums& sample : samples) text.ids += sample.ids, same += sample.same;
+  text.expected = figure(scores[0].once(samples.size()), drawn[0]);
+  text.found = figure(scores[1].once(samples.size()), drawn[1]);
+  text.ratio = figure(scores[2].once(samples.size()), drawn[2]);
+  text.same_next = static_cast<double>(same) / static_cast<double>(text.ids);
   return text;
 }
 

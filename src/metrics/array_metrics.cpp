@@ -241,6 +241,22 @@ void aggregate(EvaluateReport& report, bool compat) {
   report.mean_l2 = l2.mean, report.max_l2 = l2.max;
   report.mean_psnr = psnr.mean, report.min_psnr = psnr.min;
   report.mean_ssim = ssim.mean, report.min_ssim = ssim.min;
+  if (compat) return;
+  const std::pair<double PairMetrics::*, std::optional<Interval>*> means[] = {
+      {&PairMetrics::cosine, &report.cosine_interval},
+      {&PairMetrics::l2, &report.l2_interval},
+      {&PairMetrics::psnr, &report.psnr_interval},
+      {&PairMetrics::ssim, &report.ssim_interval}};
+  const size_t outputs = std::max<size_t>(1, report.outputs.size()), samples = report.pairs.size() / outputs;
+  std::vector<compare::SampledScore> scores;
+  for (const auto& [figure, interval] : means) {
+    std::vector<compare::Parts> parts(samples, {0, static_cast<double>(outputs)});
+    for (size_t i = 0; i < samples * outputs; ++i) parts[i / outputs].top += report.pairs[i].*figure;
+    scores.push_back(compare::ratio_of(std::move(parts)));
+    scores.back().hits.clear();  // agreements, even if all are 1
+  }
+  const std::vector<Resamples> drawn = compare::resample(scores, samples);
+  for (size_t i = 0; i < drawn.size(); ++i) *means[i].second = compare::interval_of(drawn[i], scores[i].once(samples));
 }
 
 namespace {
@@ -260,7 +276,8 @@ Result<AccuracyCount> AccuracyCount::open(const AccuracyRequest& request, const 
   size_t scored = 0;
   for (const bool one : is_scored) count.place_.push_back(one ? std::optional(scored++) : std::nullopt);
   if (scored == 0) return invalid_argument("--labels-output ", request.output, ": there are no results of this output");
-  count.top_by_default_ = request.top.empty();
+  QQ_RETURN_IF_ERROR(compare::check_confidence(request.confidence));
+  count.top_by_default_ = request.top.empty(), count.confidence_ = request.confidence;
   count.top_ = count.top_by_default_ ? std::vector<int>(std::begin(kDefaultTop), std::end(kDefaultTop)) : request.top;
   std::ranges::sort(count.top_);
   count.top_.erase(std::unique(count.top_.begin(), count.top_.end()), count.top_.end());
@@ -295,6 +312,7 @@ Result<std::optional<Accuracy>> AccuracyCount::score(size_t result, const std::s
 }
 
 Status AccuracyCount::add(const Accuracy& one, const std::string& name) {
+  added_.push_back(one);
   if (counted_.decisions == 0) {
     counted_ = one;
     if (top_by_default_ && one.classes < kClassesForTop5) counted_.top.resize(1);
@@ -311,6 +329,37 @@ Status AccuracyCount::add(const Accuracy& one, const std::string& name) {
     counted_.top[i].quantized += one.top[i].quantized;
   }
   return Status();
+}
+
+Accuracy AccuracyCount::counted() const {
+  Accuracy all = counted_;
+  all.confidence = confidence_;
+  std::vector<compare::SampledScore> scores;
+  const auto add_score = [&](const auto& hits_of) {
+    std::vector<compare::Parts> parts;
+    parts.reserve(added_.size());
+    for (const Accuracy& one : added_)
+      parts.push_back({static_cast<double>(hits_of(one)), static_cast<double>(one.decisions)});
+    scores.push_back(compare::ratio_of(std::move(parts)));
+  };
+  for (size_t i = 0; i < all.top.size(); ++i) {
+    add_score([&](const Accuracy& one) { return one.top[i].baseline; });
+    add_score([&](const Accuracy& one) { return one.top[i].quantized; });
+  }
+  add_score([](const Accuracy& one) { return one.agreements; });
+  const std::vector<Resamples> drawn = compare::resample(scores, added_.size());
+  const auto share = [&](size_t hits) { return static_cast<double>(hits) / static_cast<double>(all.decisions); };
+  for (size_t i = 0; i < all.top.size(); ++i) {
+    TopHits& top = all.top[i];
+    const compare::Measured baseline{share(top.baseline), drawn[2 * i]};
+    const compare::Measured quantized{share(top.quantized), drawn[2 * i + 1]};
+    top.baseline_interval = compare::interval_of(baseline.samples, baseline.value, confidence_);
+    top.quantized_interval = compare::interval_of(quantized.samples, quantized.value, confidence_);
+    top.difference = compare::difference_of(baseline, quantized, confidence_);
+    if (top.k == 1) all.quantized_top1 = quantized.samples;
+  }
+  all.agreement_interval = compare::interval_of(drawn.back(), share(all.agreements), confidence_);
+  return all;
 }
 
 }  // namespace quarkq::metrics

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "compare/intervals.h"
 #include "ir/shape.h"
 #include "ir/tensor.h"
 #include "metrics/truth/labels.h"
@@ -56,7 +57,7 @@ struct Comparison {
 /// `compat` uses the reference's definitions and rounds the values of `arrays` to float32.
 Comparison compare_arrays(ArrayPair& arrays, bool compat);
 
-/// Fills in the eight aggregates. REQUIRES: there are pairs.
+/// Fills in the eight aggregates and, without `compat`, the intervals of the means. REQUIRES: there are pairs.
 void aggregate(EvaluateReport& report, bool compat);
 
 /// Labels and hits so far. Counts are integers, so their order is irrelevant.
@@ -69,14 +70,17 @@ class AccuracyCount {
   Result<std::optional<Accuracy>> score(size_t result, const std::string& name, const ArrayPair& arrays) const;
   /// Fails with kBadData if the number of classes differs from earlier results.
   Status add(const Accuracy& one, const std::string& name);
-  const Accuracy& counted() const { return counted_; }
+  /// Returns the counts with their intervals. Each added result is a sample.
+  Accuracy counted() const;
 
  private:
   Labels labels_;
   std::vector<std::optional<size_t>> place_;  ///< Index among the scored results, by result.
   std::vector<int> top_;
   bool top_by_default_ = false;
+  double confidence_ = kConfidence;
   Accuracy counted_;
+  std::vector<Accuracy> added_;
 };
 
 }  // namespace quarkq::metrics

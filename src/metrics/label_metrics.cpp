@@ -76,34 +76,49 @@ class F1 : public Scorer {
 
   Status add(const SampleResults& results) override {
     QQ_TRY(const LabelledScores scores, reader_.read(results));
-    if (counts_.size() < scores.classes) counts_.resize(scores.classes);
     for (size_t i = 0; i < scores.labels.size(); ++i) {
       const auto label = static_cast<size_t>(scores.labels[i]);
-      const std::optional<size_t> chosen = highest_of(scores.of(i));
-      ++counts_[label].labels;
-      if (chosen) ++counts_[*chosen].chosen;
-      if (chosen == label) ++counts_[label].hits;
+      decisions_.push_back({samples_, label, highest_of(scores.of(i)).value_or(kNowhere)});
     }
+    classes_ = std::max(classes_, scores.classes);
+    ++samples_;
     return Status();
   }
 
-  Result<double> value(int /*variant*/) const override {
+  Result<compare::SampledScore> score(int /*variant*/) const override {
+    return compare::SampledScore{[this](compare::Weights weights) { return mean(weights); },
+                                 decisions_.size() + classes_};
+  }
+
+ private:
+  struct Decision {
+    size_t sample = 0, label = 0, chosen = 0;  ///< kNowhere: nothing was chosen.
+  };
+  struct Counts {
+    size_t labels_and_chosen = 0, hits = 0;
+  };
+
+  double mean(compare::Weights weights) const {
+    std::vector<Counts> counts(classes_);
+    for (const Decision& one : decisions_) {
+      const size_t weight = weights[one.sample];
+      counts[one.label].labels_and_chosen += weight;
+      if (one.chosen != kNowhere) counts[one.chosen].labels_and_chosen += weight;
+      if (one.chosen == one.label) counts[one.label].hits += weight;
+    }
     double sum = 0;
     size_t classes = 0;
-    for (const Counts& one : counts_) {
-      if (one.labels + one.chosen == 0) continue;
-      sum += 2 * static_cast<double>(one.hits) / static_cast<double>(one.labels + one.chosen);
+    for (const Counts& one : counts) {
+      if (one.labels_and_chosen == 0) continue;
+      sum += 2 * static_cast<double>(one.hits) / static_cast<double>(one.labels_and_chosen);
       ++classes;
     }
     return sum / static_cast<double>(classes);
   }
 
- private:
-  struct Counts {
-    size_t labels = 0, chosen = 0, hits = 0;
-  };
   LabelledReader reader_;
-  std::vector<Counts> counts_;  ///< by class
+  std::vector<Decision> decisions_;
+  size_t classes_ = 0, samples_ = 0;
 };
 
 }  // namespace
@@ -136,22 +151,22 @@ class Likelihood : public Scorer {
 
   Status add(const SampleResults& results) override {
     QQ_TRY(const LabelledScores scores, reader_.read(results));
-    for (size_t i = 0; i < scores.labels.size(); ++i) {
-      surprise_ += surprise(scores.of(i), static_cast<size_t>(scores.labels[i]));
-    }
-    labels_ += scores.labels.size();
+    double sum = 0;
+    for (size_t i = 0; i < scores.labels.size(); ++i)
+      sum += surprise(scores.of(i), static_cast<size_t>(scores.labels[i]));
+    samples_.push_back({sum, static_cast<double>(scores.labels.size())});
     return Status();
   }
 
-  Result<double> value(int variant) const override {
-    const double mean = surprise_ / static_cast<double>(labels_);
-    return variant == 0 ? std::exp(mean) : mean / std::numbers::ln2;
+  Result<compare::SampledScore> score(int variant) const override {
+    const auto perplexity = [](double mean) { return std::exp(mean); };
+    const auto bits = [](double mean) { return mean / std::numbers::ln2; };
+    return variant == 0 ? compare::ratio_of(samples_, perplexity) : compare::ratio_of(samples_, bits);
   }
 
  private:
   LabelledReader reader_;
-  double surprise_ = 0;
-  size_t labels_ = 0;
+  std::vector<compare::Parts> samples_;
 };
 
 }  // namespace
@@ -171,26 +186,29 @@ class TopK : public Scorer {
 
   Status add(const SampleResults& results) override {
     QQ_TRY(const LabelledScores scores, reader_.read(results));
-    if (hits_.size() < scores.classes) hits_.resize(scores.classes);
-    for (size_t i = 0; i < scores.labels.size(); ++i) {
-      const size_t rank = rank_of(scores.of(i), static_cast<size_t>(scores.labels[i]));
-      if (rank != kNowhere) ++hits_[rank];
-    }
-    decisions_ += scores.labels.size();
+    for (size_t i = 0; i < scores.labels.size(); ++i)
+      ranks_.push_back(rank_of(scores.of(i), static_cast<size_t>(scores.labels[i])));
+    ends_.push_back(ranks_.size());
     return Status();
   }
 
-  Result<double> value(int variant) const override {
-    const size_t k = std::min(static_cast<size_t>(variant), hits_.size());
-    size_t hits = 0;
-    for (size_t rank = 0; rank < k; ++rank) hits += hits_[rank];
-    return static_cast<double>(hits) / static_cast<double>(decisions_);
+  Result<compare::SampledScore> score(int variant) const override {
+    std::vector<compare::Parts> samples;
+    samples.reserve(ends_.size());
+    size_t begin = 0;
+    for (const size_t end : ends_) {
+      const auto is_hit = [&](size_t rank) { return rank < static_cast<size_t>(variant); };
+      const std::span ranks = std::span(ranks_).subspan(begin, end - begin);
+      samples.push_back({static_cast<double>(std::ranges::count_if(ranks, is_hit)), static_cast<double>(ranks.size())});
+      begin = end;
+    }
+    return compare::ratio_of(std::move(samples));
   }
 
  private:
   LabelledReader reader_;
-  std::vector<size_t> hits_;  ///< by the rank of the right class
-  size_t decisions_ = 0;
+  std::vector<size_t> ranks_;  ///< Ranks of the right classes, sample after sample.
+  std::vector<size_t> ends_;   ///< Per sample, the end of its ranks.
 };
 
 }  // namespace

@@ -50,11 +50,11 @@ class MeanAveragePrecision : public Scorer {
     return Status();
   }
 
-  Result<double> value(int variant) const override {
+  Result<compare::SampledScore> score(int variant) const override {
     constexpr int kOneStep = 5, kFirst = 50;
-    if (variant == 0) return precision_.mean();
+    if (variant == 0) return precision_.score();
     const auto at = static_cast<size_t>((variant - kFirst) / kOneStep);
-    return precision_.mean(at, at + 1);
+    return precision_.score(at, at + 1);
   }
 
  private:

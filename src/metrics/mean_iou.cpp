@@ -84,10 +84,31 @@ class MeanIou : public Scorer {
     return count(mask, found, static_cast<int64_t>(layout.classes));
   }
 
-  Result<double> value(int /*variant*/) const override {
+  Result<compare::SampledScore> score(int /*variant*/) const override {
+    return compare::SampledScore{[this](compare::Weights weights) { return mean(weights); }, rows_.size() + classes_};
+  }
+
+ private:
+  struct Counts {
+    size_t is_true = 0, is_found = 0, both = 0;  ///< pixels
+  };
+  struct Row {
+    size_t sample = 0, category = 0;
+    Counts counts;
+  };
+
+  double mean(compare::Weights weights) const {
+    std::vector<Counts> counts(classes_);
+    for (const Row& row : rows_) {
+      Counts& one = counts[row.category];
+      const size_t weight = weights[row.sample];
+      one.is_true += weight * row.counts.is_true;
+      one.is_found += weight * row.counts.is_found;
+      one.both += weight * row.counts.both;
+    }
     double sum = 0;
     size_t classes = 0;
-    for (const Counts& one : counts_) {
+    for (const Counts& one : counts) {
       const size_t either = one.is_true + one.is_found - one.both;
       if (either == 0) continue;
       sum += static_cast<double>(one.both) / static_cast<double>(either);
@@ -96,13 +117,9 @@ class MeanIou : public Scorer {
     return sum / static_cast<double>(classes);
   }
 
- private:
-  struct Counts {
-    size_t is_true = 0, is_found = 0, both = 0;  ///< pixels
-  };
-
   /// `classes`: how many there may be.
   Status count(const Mask& mask, const Classes& found, int64_t classes) {
+    counts_.clear();
     for (size_t i = 0; i < found.size(); ++i) {
       const int64_t is_true = mask.classes[i];
       if (is_true == kIgnored) continue;
@@ -117,6 +134,12 @@ class MeanIou : public Scorer {
       ++of(found[i]).is_found;
       if (found[i] == is_true) ++of(is_true).both;
     }
+    for (size_t category = 0; category < counts_.size(); ++category) {
+      const Counts& one = counts_[category];
+      if (one.is_true + one.is_found > 0) rows_.push_back({samples_, category, one});
+    }
+    classes_ = std::max(classes_, counts_.size());
+    ++samples_;
     return Status();
   }
 
@@ -128,7 +151,9 @@ class MeanIou : public Scorer {
 
   Masks masks_;
   std::string output_;
-  std::vector<Counts> counts_;  ///< by class
+  std::vector<Counts> counts_;  ///< Pixels of the newest sample, by class.
+  std::vector<Row> rows_;       ///< All samples, without classes that do not occur in them.
+  size_t classes_ = 0, samples_ = 0;
 };
 
 }  // namespace

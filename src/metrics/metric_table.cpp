@@ -12,21 +12,6 @@ namespace {
 
 constexpr int kMostTop = 1000000;
 
-/// Over the signals. Choices count only where nothing else is compared: the order of the highest scores, which TopK
-/// gives as indices, changes with any noise.
-template <double PairMetrics::*kMember>
-double mean_of(const EvaluateReport& report) {
-  const bool has_signals = !std::ranges::all_of(report.pairs, &PairMetrics::is_choice);
-  double sum = 0;
-  size_t count = 0;
-  for (const PairMetrics& pair : report.pairs) {
-    if (has_signals && pair.is_choice) continue;
-    sum += pair.*kMember;
-    ++count;
-  }
-  return sum / static_cast<double>(count);
-}
-
 constexpr Better kHigher = Better::kHigher, kLower = Better::kLower;
 constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes,
                     kMasks = TruthKind::kMasks, kTexts = TruthKind::kTexts, kIds = TruthKind::kIds;
@@ -54,15 +39,12 @@ constexpr MetricInfo kMetrics[] = {
      nullptr},
     {"wer", kLower, "share", kTexts, "the same by word", open_text_errors, 1, nullptr},
     {"exact", kHigher, "share", kTexts, "texts read without a fault; needs --alphabet", open_text_errors, 2, nullptr},
-    {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0,
-     mean_of<&PairMetrics::cosine>},
+    {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0, &PairMetrics::cosine},
     {"sqnr", kHigher, "dB", kBaseline, "signal to quantization noise, mean over the pairs", nullptr, 0,
-     mean_of<&PairMetrics::sqnr_db>},
-    {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0,
-     mean_of<&PairMetrics::psnr>},
-    {"ssim", kHigher, "", kBaseline, "structural similarity, mean over the pairs", nullptr, 0,
-     mean_of<&PairMetrics::ssim>},
-    {"l2", kLower, "", kBaseline, "euclidean distance, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::l2>},
+     &PairMetrics::sqnr_db},
+    {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0, &PairMetrics::psnr},
+    {"ssim", kHigher, "", kBaseline, "structural similarity, mean over the pairs", nullptr, 0, &PairMetrics::ssim},
+    {"l2", kLower, "", kBaseline, "euclidean distance, mean over the pairs", nullptr, 0, &PairMetrics::l2},
 };
 
 /// The number at the end of `name`, when the rest is the row's name up to its K.
@@ -95,6 +77,26 @@ Status unknown_metric(const std::string& name) {
 }
 
 }  // namespace
+
+size_t sample_count(const EvaluateReport& report) {
+  return report.pairs.size() / std::max<size_t>(1, report.outputs.size());
+}
+
+/// The order of the highest scores, which TopK gives as indices, changes with any noise.
+compare::SampledScore mean_of(const EvaluateReport& report, double PairMetrics::*figure) {
+  const bool has_signals = !std::ranges::all_of(report.pairs, &PairMetrics::is_choice);
+  const size_t outputs = std::max<size_t>(1, report.outputs.size());
+  std::vector<compare::Parts> samples(sample_count(report));
+  for (size_t i = 0; i < samples.size() * outputs; ++i) {
+    const PairMetrics& pair = report.pairs[i];
+    if (has_signals && pair.is_choice) continue;
+    samples[i / outputs].top += pair.*figure;
+    samples[i / outputs].bottom += 1;
+  }
+  compare::SampledScore score = compare::ratio_of(std::move(samples));
+  score.hits.clear();  // agreements, even if all are 1
+  return score;
+}
 
 std::span<const MetricInfo> metric_table() { return kMetrics; }
 
@@ -149,14 +151,22 @@ Status MetricRun::add(const SampleResults& results) {
   return Status();
 }
 
-Result<std::vector<std::optional<double>>> MetricRun::values() const {
+Result<std::vector<std::optional<ScoredValue>>> MetricRun::values() const {
   if (added_ == 0) return bad_data("there are no results to score");
-  std::vector<std::optional<double>> values(rows_.size());
+  std::vector<compare::SampledScore> scores;
+  for (const Row& row : rows_) {
+    if (!row.is_scored) continue;
+    Result<compare::SampledScore> score = scorers_[row.scorer]->score(row.variant);
+    if (!score.ok()) return score.status().context(cat("--metric ", row.name));
+    scores.push_back(std::move(score).value());
+  }
+  std::vector<Resamples> drawn = compare::resample(scores, added_);
+  std::vector<std::optional<ScoredValue>> values(rows_.size());
+  size_t next = 0;
   for (size_t i = 0; i < rows_.size(); ++i) {
     if (!rows_[i].is_scored) continue;
-    Result<double> value = scorers_[rows_[i].scorer]->value(rows_[i].variant);
-    if (!value.ok()) return value.status().context(cat("--metric ", rows_[i].name));
-    values[i] = value.value();
+    values[i] = ScoredValue{scores[next].once(added_), std::move(drawn[next])};
+    ++next;
   }
   return values;
 }

@@ -22,11 +22,17 @@ struct MetricInfo {
   std::string_view unit;
   TruthKind truth;
   std::string_view summary;
-  OpenScorer open;                                  ///< Null: the metric compares two sides.
-  int variant;                                      ///< Argument of Scorer::value(); for a name with a number, that
-                                                    ///< number.
-  double (*compare)(const EvaluateReport& report);  ///< Null: the metric has a truth.
+  OpenScorer open;               ///< Null: the metric compares two sides.
+  int variant;                   ///< Argument of Scorer::value(); for a name with a number, that
+                                 ///< number.
+  double PairMetrics::*compare;  ///< Null: the metric has a truth.
 };
+
+/// Returns the mean of a figure over the pairs of each sample. Integers that choose are left out unless there is
+/// nothing else. REQUIRES: there are pairs.
+compare::SampledScore mean_of(const EvaluateReport& report, double PairMetrics::*figure);
+/// Returns the number of samples that the pairs of a report belong to.
+size_t sample_count(const EvaluateReport& report);
 
 std::span<const MetricInfo> metric_table();
 /// Returns "higher" or "lower".
@@ -43,15 +49,20 @@ struct ChosenMetric {
 /// Fails with kInvalidArgument if a name is unknown or requested twice; the message contains it.
 Result<std::vector<ChosenMetric>> choose_metrics(const std::vector<std::string>& names);
 
+struct ScoredValue {
+  double value = 0;
+  Resamples samples;
+};
+
 /// The chosen metrics with a truth, on the results of one side.
 class MetricRun {
  public:
   /// Metrics of one kind share what they read.
   static Result<MetricRun> open(const std::vector<ChosenMetric>& metrics, const ScoringOptions& options);
   Status add(const SampleResults& results);
-  /// Returns values in the order of the metrics; nullopt for a metric that compares two sides. Fails with kBadData if
-  /// nothing was added.
-  Result<std::vector<std::optional<double>>> values() const;
+  /// Returns values in the order of the metrics, with draws of the samples; nullopt for a metric that compares two
+  /// sides. Fails with kBadData if nothing was added.
+  Result<std::vector<std::optional<ScoredValue>>> values() const;
 
  private:
   struct Row {

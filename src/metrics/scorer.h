@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "compare/intervals.h"
 #include "compare/language_model.h"
 #include "ir/tensor.h"
 #include "metrics/detect/detections.h"
@@ -37,8 +38,9 @@ class Scorer {
   virtual ~Scorer() = default;
   /// Called for the samples in order. Fails with kBadData if results do not match the truth.
   virtual Status add(const SampleResults& results) = 0;
-  /// `variant` selects one of several numbers (MetricInfo). REQUIRES: something was added.
-  virtual Result<double> value(int variant) const = 0;
+  /// Returns the score as a function of how often each added sample counts. `variant` selects one of several numbers
+  /// (MetricInfo). The scorer must outlive the function. REQUIRES: something was added, and nothing is added later.
+  virtual Result<compare::SampledScore> score(int variant) const = 0;
 };
 
 using ScorerResult = Result<std::unique_ptr<Scorer>>;

@@ -110,30 +110,27 @@ class TextErrors : public Scorer {
       return bad_data("a text has ", longest, " characters, allowed are ", kMostCharacters);
     }
     const Parts words = words_of(text);
-    characters_.add(edits_between(characters, read_characters), characters.size());
-    words_.add(edits_between(words, words_of(read)), words.size());
-    exact_ += read == text;
-    ++samples_;
+    const auto add = [](std::vector<compare::Parts>& samples, size_t top, size_t bottom) {
+      samples.push_back({static_cast<double>(top), static_cast<double>(bottom)});
+    };
+    add(characters_, edits_between(characters, read_characters), characters.size());
+    add(words_, edits_between(words, words_of(read)), words.size());
+    add(exact_, read == text ? 1 : 0, 1);
     return Status();
   }
 
-  Result<double> value(int variant) const override {
-    if (variant == 2) return static_cast<double>(exact_) / static_cast<double>(samples_);
-    return (variant == 0 ? characters_ : words_).rate();
+  Result<compare::SampledScore> score(int variant) const override {
+    const std::vector<compare::Parts>* const samples[] = {&characters_, &words_, &exact_};
+    compare::SampledScore score = compare::ratio_of(*samples[variant]);
+    if (variant != 2) score.hits.clear();  // errors, even where each text has one part
+    return score;
   }
 
  private:
-  struct Edits {
-    size_t edits = 0, parts = 0;
-
-    void add(size_t more_edits, size_t more_parts) { edits += more_edits, parts += more_parts; }
-    double rate() const { return static_cast<double>(edits) / static_cast<double>(parts); }
-  };
   Texts texts_;
   Alphabet alphabet_;
   std::string output_;
-  Edits characters_, words_;
-  size_t exact_ = 0, samples_ = 0;
+  std::vector<compare::Parts> characters_, words_, exact_;  ///< Edits and length per sample; 1 of 1 for an exact text.
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Language models by the ids of their own samples, which need no labels.
+#include <algorithm>
 #include <cmath>
 
 #include "base/strings.h"
@@ -23,24 +24,27 @@ class NextTokens : public Scorer {
     QQ_TRY(const std::optional<compare::NextIds> next,
            compare::next_ids(results.values[model_.logits], *passage, passage->ids, model_.vocabulary));
     if (!next) return bad_data("its logits are not [batch, length, ", model_.vocabulary, "]");
+    compare::Parts surprise, likeliest;
     passage->for_each_predicted([&](size_t at) {
-      surprise_ += next->surprise[at];
-      likeliest_ += next->likeliest[at] == passage->ids[at] ? 1 : 0;
-      ++ids_;
+      surprise.top += next->surprise[at];
+      likeliest.top += next->likeliest[at] == passage->ids[at] ? 1 : 0;
+      ++surprise.bottom, ++likeliest.bottom;
     });
+    surprise_.push_back(surprise);
+    likeliest_.push_back(likeliest);
     return Status();
   }
 
-  Result<double> value(int variant) const override {
-    if (ids_ == 0) return bad_data("the samples have no ids to predict: rows of one id, or only padding");
-    const auto ids = static_cast<double>(ids_);
-    return variant == 0 ? std::exp(surprise_ / ids) : static_cast<double>(likeliest_) / ids;
+  Result<compare::SampledScore> score(int variant) const override {
+    if (std::ranges::all_of(surprise_, [](const compare::Parts& one) { return one.bottom == 0; }))
+      return bad_data("the samples have no ids to predict: rows of one id, or only padding");
+    return variant == 0 ? compare::ratio_of(surprise_, [](double mean) { return std::exp(mean); })
+                        : compare::ratio_of(likeliest_);
   }
 
  private:
   compare::LanguageModel model_;
-  double surprise_ = 0;
-  size_t likeliest_ = 0, ids_ = 0;
+  std::vector<compare::Parts> surprise_, likeliest_;  ///< Per sample, with the number of predicted ids.
 };
 
 }  // namespace

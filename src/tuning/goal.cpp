@@ -6,6 +6,7 @@
 
 #include "base/parse_text.h"
 #include "base/stopwatch.h"
+#include "compare/intervals.h"
 #include "config/quant_config.h"
 #include "metrics/metric_table.h"
 
@@ -70,6 +71,38 @@ bool Goal::is_met(double value, std::optional<double> float_value) const {
   return drop <= (is_relative_ ? bound_ * std::abs(*float_value) : bound_) + kRounding;
 }
 
+bool Goal::is_met_surely(const Trial& trial, const std::optional<Measure>& float_value, double confidence) const {
+  if (kind_ == Kind::kNone) return false;
+  if (kind_ == Kind::kValue) {
+    const auto interval = compare::interval_of(trial.resamples, trial.value, confidence);
+    return interval && is_met(scale_.worse_end(*interval), std::nullopt);
+  }
+  const auto change =
+      compare::difference_of({float_value->value, float_value->samples}, {trial.value, trial.resamples}, confidence);
+  return change && is_met(float_value->value + scale_.worse_end(change->interval), float_value->value);
+}
+
+namespace {
+
+/// Sizes of models differ by some bytes without a reason.
+constexpr double kSameSize = 0.01;
+
+/// Returns whether `a` is cheaper than `b` in wide formats or in size, and not more expensive in the other.
+bool is_cheaper(const Trial& a, const Trial& b) {
+  const double size = static_cast<double>(a.bytes), other = static_cast<double>(b.bytes);
+  const bool is_larger = size > (1 + kSameSize) * other, is_smaller = size < (1 - kSameSize) * other;
+  return (a.wide_macs < b.wide_macs && !is_larger) || (is_smaller && a.wide_macs <= b.wide_macs);
+}
+
+}  // namespace
+
+bool Judge::replaces(const Trial& trial, const Trial& best) const {
+  if (refuses(trial) != refuses(best)) return refuses(best);
+  if (!scale_.is_better(best.value, trial.value) && is_cheaper(trial, best)) return true;
+  if (!trial.gain) return scale_.is_better(trial.value, best.value);
+  return scale_.higher_is_better ? trial.gain->is_above() : trial.gain->is_below();
+}
+
 namespace {
 
 /// Returns the cosine of the output that differs most from the float output.
@@ -84,6 +117,7 @@ double worst_cosine(const QuantizeReport& report) {
 }  // namespace
 
 Result<Judge> Judge::make(const TuneRequest& request) {
+  if (request.goal_confidence != 0) QQ_RETURN_IF_ERROR(compare::check_confidence(request.goal_confidence));
   Judge judge(request);
   const Result<config::QuantConfig> asked = config::load_config(request.config, request.settings);
   judge.allows_float_ = asked.ok() && asked.value().tool.allow_float.value_or(false);
@@ -119,7 +153,7 @@ Result<Judge> Judge::make(const TuneRequest& request) {
   return judge;
 }
 
-Result<double> Judge::value_of(const std::string& model, const KeepGoing& keep_going) const {
+Result<Measure> Judge::value_of(const std::string& model, const KeepGoing& keep_going) const {
   ScoreRequest score_request;
   if (compares_) score_request.baseline = request_.model_path;
   score_request.results = model;
@@ -131,8 +165,8 @@ Result<double> Judge::value_of(const std::string& model, const KeepGoing& keep_g
   score_request.threads = request_.threads;
   score_request.memory_ceiling = request_.memory_ceiling;
   score_request.progress = keep_going;
-  QQ_TRY(const ScoreReport report, score(score_request));
-  return report.metrics[0].value;
+  QQ_TRY(ScoreReport report, score(score_request));
+  return Measure{report.metrics[0].value, std::move(report.metrics[0].resamples)};
 }
 
 Result<Trial> Judge::try_settings(const std::vector<std::string>& settings, const std::string& model,
@@ -155,7 +189,8 @@ Result<Trial> Judge::try_settings(const std::vector<std::string>& settings, cons
   trial.bytes = report.output_bytes;
   if (report.rescue) trial.wide_macs = std::max(report.rescue->float_macs, report.rescue->macs_in_16_bits);
   trial.deployable = report.deployable;
-  QQ_TRY(trial.value, value_of(model, keep_going));
+  QQ_TRY(Measure measure, value_of(model, keep_going));
+  trial.value = measure.value, trial.resamples = std::move(measure.samples);
   trial.seconds = watch.seconds();
   return trial;
 }

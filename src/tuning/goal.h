@@ -19,6 +19,14 @@ struct Scale {
 
   /// NaN is worse than any number.
   bool is_better(double a, double b) const;
+  /// Returns the end of an interval that is worse.
+  double worse_end(const Interval& interval) const { return higher_is_better ? interval.low : interval.high; }
+};
+
+/// A value of the metric, and the draws of its samples.
+struct Measure {
+  double value = 0;
+  Resamples samples;
 };
 
 class Goal {
@@ -32,6 +40,9 @@ class Goal {
   bool exists() const { return kind_ != Kind::kNone; }
   /// REQUIRES: `float_value` is set if is_drop().
   bool is_met(double value, std::optional<double> float_value) const;
+  /// Returns whether the worse end of the interval meets the goal, at the confidence of the intervals. Returns false
+  /// without intervals.
+  bool is_met_surely(const Trial& trial, const std::optional<Measure>& float_value, double confidence) const;
 
  private:
   enum class Kind { kNone, kDrop, kValue };
@@ -58,9 +69,13 @@ class Judge {
   bool is_better(const Trial& a, const Trial& b) const {
     return refuses(a) == refuses(b) ? scale_.is_better(a.value, b.value) : refuses(b);
   }
+  /// Returns whether `trial` replaces `best`, the best trial of earlier steps: the target accepts it alone, it is
+  /// better beyond noise, or it is as good and cheaper. Without draws of both, any better value counts. REQUIRES:
+  /// trial.gain is set if there are draws.
+  bool replaces(const Trial& trial, const Trial& best) const;
 
   using KeepGoing = std::function<bool(const Progress&)>;
-  Result<double> value_of(const std::string& model, const KeepGoing& keep_going) const;
+  Result<Measure> value_of(const std::string& model, const KeepGoing& keep_going) const;
   /// Quantizes with `settings` into `model`. Fails like quantize() and score().
   Result<Trial> try_settings(const std::vector<std::string>& settings, const std::string& model,
                              const KeepGoing& keep_going) const;

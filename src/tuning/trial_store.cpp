@@ -25,7 +25,7 @@ namespace quarkq::tuning {
 namespace {
 
 constexpr const char* kTrialFile = "trial.json";
-constexpr const char* kFloatFile = "float.txt";
+constexpr const char* kFloatFile = "float.json";
 constexpr const char *kDataSuffix = ".data", *kClaimSuffix = ".claim";
 
 Status add_file(const std::string& path, FileHashes& hashes, ContentHash& hash) {
@@ -249,17 +249,6 @@ Status TrialStore::copy_model(const Trial& trial, const std::string& output) con
   return write_copy(*stored.model, output);
 }
 
-std::optional<double> TrialStore::load_float_value() const {
-  const std::optional<std::string> text = stored_text(cat(folder_, "/", kFloatFile));
-  return text ? parse_finite(*text) : std::nullopt;
-}
-
-Status TrialStore::save_float_value(double value) const {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return write_file(cat(folder_, "/", kFloatFile), text);
-}
-
 // A trial as JSON: in the report, and in the folder of trials.
 
 namespace {
@@ -292,7 +281,37 @@ Deployability deployability_of(const Json& json) {
   return found;
 }
 
+Json resamples_json(const Resamples& resamples) {
+  Json draws = Json::array();
+  for (const double draw : resamples.draws) draws.push_back(pipeline::number(draw));
+  return {{"samples", resamples.samples}, {"draws", std::move(draws)}, {"hits", resamples.hits}};
+}
+
+/// The inverse of resamples_json(). Returns no draws for anything else.
+Resamples resamples_of(const Json& json) {
+  const auto found = json.find("resamples");
+  if (found == json.end() || !found->is_object() || !found->contains("draws") || !found->at("draws").is_array())
+    return {};
+  Resamples resamples{count_of(*found, "samples").value_or(0), {}, text_of(*found, "hits")};
+  if (resamples.samples < 2) return {};
+  for (const Json& draw : found->at("draws"))
+    resamples.draws.push_back(draw.is_number() ? draw.get<double>() : std::nan(""));
+  return resamples;
+}
+
 }  // namespace
+
+std::optional<Measure> TrialStore::load_float_value() const {
+  const std::optional<std::string> text = stored_text(cat(folder_, "/", kFloatFile));
+  const Json json = text ? parse_json<Json>(*text) : Json();
+  if (!json.is_object() || !std::isfinite(number_of(json, "value"))) return std::nullopt;
+  return Measure{number_of(json, "value"), resamples_of(json)};
+}
+
+Status TrialStore::save_float_value(const Measure& measure) const {
+  const Json json = {{"value", pipeline::number(measure.value)}, {"resamples", resamples_json(measure.samples)}};
+  return write_file(cat(folder_, "/", kFloatFile), pipeline::text(json));
+}
 
 Json trial_json(const Trial& trial) {
   return {{"step", trial.step},
@@ -311,6 +330,7 @@ Json trial_json(const Trial& trial) {
 std::string encode_trial(const Trial& trial) {
   Json json = trial_json(trial);
   json["model_hash"] = trial.model_hash;
+  json["resamples"] = resamples_json(trial.resamples);
   return pipeline::text(json);
 }
 
@@ -323,7 +343,7 @@ std::optional<Trial> parse_trial(const std::string& text) {
     trial.settings.push_back(setting.get<std::string>());
   }
   trial.step = text_of(json, "step"), trial.name = text_of(json, "name"), trial.why_not = text_of(json, "why_not");
-  trial.model_hash = text_of(json, "model_hash");
+  trial.model_hash = text_of(json, "model_hash"), trial.resamples = resamples_of(json);
   trial.value = number_of(json, "value"), trial.cosine = number_of(json, "cosine");
   trial.excluded_macs = number_of(json, "excluded_macs"), trial.wide_macs = number_of(json, "wide_macs"),
   trial.seconds = number_of(json, "seconds");

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "quarkq/tune.h"
+#include "tuning/goal.h"
 
 namespace quarkq::tuning {
 
@@ -58,8 +59,8 @@ class TrialStore {
   /// if the model differs from the trial's.
   Status copy_model(const Trial& trial, const std::string& output) const;
 
-  std::optional<double> load_float_value() const;
-  Status save_float_value(double value) const;
+  std::optional<Measure> load_float_value() const;
+  Status save_float_value(const Measure& measure) const;
 
  private:
   std::string place(const std::vector<std::string>& settings) const;

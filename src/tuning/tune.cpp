@@ -8,6 +8,7 @@
 #include "base/file_system.h"
 #include "base/paths.h"
 #include "base/run_files.h"
+#include "compare/intervals.h"
 #include "config/print.h"
 #include "config/quant_config.h"
 #include "exec/environment.h"
@@ -53,6 +54,7 @@ Climb::Climb(const TuneRequest& request, const Judge& judge, const Goal& goal, c
   report_.metric = judge.scale().name, report_.unit = judge.scale().unit;
   report_.higher_is_better = judge.scale().higher_is_better;
   report_.goal = request.goal;
+  report_.confidence = confidence();
 }
 
 Judge::KeepGoing Climb::keep_going(const std::string& name, Claim* claim) {
@@ -68,10 +70,14 @@ Judge::KeepGoing Climb::keep_going(const std::string& name, Claim* claim) {
 
 Status Climb::find_float_value() {
   if (judge_.compares()) return Status();
-  report_.float_value = store_.load_float_value();
-  if (report_.float_value) return Status();
-  QQ_TRY(report_.float_value, judge_.value_of(request_.model_path, keep_going("float model", nullptr)));
-  return store_.save_float_value(*report_.float_value);
+  float_value_ = store_.load_float_value();
+  if (!float_value_) {
+    QQ_TRY(float_value_, judge_.value_of(request_.model_path, keep_going("float model", nullptr)));
+    QQ_RETURN_IF_ERROR(store_.save_float_value(*float_value_));
+  }
+  report_.float_value = float_value_->value;
+  report_.float_interval = compare::interval_of(float_value_->samples, float_value_->value, confidence());
+  return Status();
 }
 
 Status Climb::run() {
@@ -89,9 +95,18 @@ Status Climb::run() {
     return invalid_argument("tune: no trial has a result; ", report_.trials.at(0).name, ": ",
                             report_.trials[0].why_not);
   mark_pareto(judge_.scale(), report_.trials);
-  report_.best = best_.value_or(0);
+  describe_best();
   report_.seconds = watch_.seconds();
   return Status();
+}
+
+void Climb::describe_best() {
+  report_.best = best_.value_or(0);
+  const Trial& best = report_.trials[report_.best];
+  report_.is_unsure = !report_.is_met && !judge_.refuses(best) && goal_.is_met(best.value, report_.float_value);
+  if (float_value_)
+    report_.change = compare::difference_of({float_value_->value, float_value_->samples}, {best.value, best.resamples},
+                                            confidence());
 }
 
 std::vector<Trial> Climb::trials_of(const Rung& rung) const {
@@ -144,7 +159,8 @@ Status Climb::take_step(const Rung& rung) {
 }
 
 bool Climb::meets_goal(const Trial& trial) const {
-  return !judge_.refuses(trial) && goal_.is_met(trial.value, report_.float_value);
+  return !judge_.refuses(trial) && goal_.is_met(trial.value, report_.float_value) &&
+         (request_.goal_confidence == 0 || goal_.is_met_surely(trial, float_value_, confidence()));
 }
 
 void Climb::end_at_goal(std::vector<Trial>& trials, std::vector<char>& done) const {
@@ -221,15 +237,40 @@ Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims, boo
   return std::optional(std::move(trial));
 }
 
-Status Climb::keep_best(size_t first) {
-  const std::optional<size_t> before = best_;
+void Climb::set_gains(size_t first) {
+  for (size_t i = first; i < report_.trials.size(); ++i) {
+    Trial& trial = report_.trials[i];
+    if (!trial.why_not.empty()) continue;
+    trial.interval = compare::interval_of(trial.resamples, trial.value, confidence());
+    if (!best_) continue;
+    const Trial& best = report_.trials[*best_];
+    trial.gain = compare::difference_of({best.value, best.resamples}, {trial.value, trial.resamples});
+  }
+}
+
+std::optional<size_t> Climb::find_better(size_t first) const {
+  std::optional<size_t> top;
   for (size_t i = first; i < report_.trials.size(); ++i) {
     const Trial& trial = report_.trials[i];
     if (!trial.why_not.empty()) continue;
-    if (!best_ || judge_.is_better(trial, report_.trials[*best_])) best_ = i;
+    if (!top || judge_.is_better(trial, report_.trials[*top])) top = i;
   }
-  if (best_ == before) return Status();
-  const Trial& trial = report_.trials[*best_];
+  if (!best_ || !top) return top;
+  const Trial& best = report_.trials[*best_];
+  // The goal is the user's own measure of what is good enough.
+  if (judge_.replaces(report_.trials[*top], best) || meets_goal(report_.trials[*top])) return top;
+  for (size_t i = first; i < report_.trials.size(); ++i)
+    if (report_.trials[i].why_not.empty() && judge_.replaces(report_.trials[i], best)) return i;
+  return std::nullopt;
+}
+
+Status Climb::keep_best(size_t first) {
+  set_gains(first);
+  const std::optional<size_t> found = find_better(first);
+  if (!found) return Status();
+  best_ = found;
+  Trial& trial = report_.trials[*best_];
+  trial.is_accepted = true;
   report_.is_met = meets_goal(trial);
   return store_.copy_model(trial, request_.output_path);
 }
@@ -377,6 +418,9 @@ std::string to_json(const TuneReport& report) {
   Json trials = Json::array();
   for (const Trial& trial : report.trials) {
     Json row = tuning::trial_json(trial);
+    row["interval"] = pipeline::interval_json(trial.interval);
+    row["gain"] = pipeline::difference_json(trial.gain);
+    row["accepted"] = trial.is_accepted;
     row["reused"] = trial.is_reused;
     row["pareto"] = trial.is_pareto;
     trials.push_back(std::move(row));
@@ -396,8 +440,12 @@ std::string to_json(const TuneReport& report) {
   json["metric"] = {
       {"name", report.metric}, {"unit", report.unit}, {"better", report.higher_is_better ? "higher" : "lower"}};
   json["float_value"] = report.float_value ? pipeline::number(*report.float_value) : Json(nullptr);
+  json["confidence"] = report.confidence;
+  json["float_interval"] = pipeline::interval_json(report.float_interval);
+  json["change"] = pipeline::difference_json(report.change);
   json["goal"] = report.goal;
   json["met"] = report.is_met;
+  json["not_enough_samples"] = report.is_unsure;
   json["timed_out"] = report.is_timed_out;
   json["best"] = report.best;
   json["next"] = report.next;

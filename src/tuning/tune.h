@@ -29,8 +29,16 @@ class Climb {
   bool is_late() const { return has_best() && request_.seconds > 0 && watch_.seconds() >= request_.seconds; }
   bool is_over() const { return report_.is_met || report_.is_timed_out; }
   bool has_best() const { return best_.has_value(); }
-  /// Returns whether the target accepts the trial and its value meets the goal.
+  double confidence() const { return request_.goal_confidence > 0 ? request_.goal_confidence : kConfidence; }
+  /// Returns whether the target accepts the trial and its value meets the goal; with a confidence, the end of its
+  /// interval too.
   bool meets_goal(const Trial& trial) const;
+  /// Sets the gains of the trials of a step, from `first`, over the best trial so far.
+  void set_gains(size_t first);
+  /// Returns the trial of the step from `first` that becomes the best, or nullopt.
+  std::optional<size_t> find_better(size_t first) const;
+  /// Compares the best trial with the goal and the float model for the report.
+  void describe_best();
   Status find_float_value();
   Status take_step(const Rung& rung);
   std::vector<Trial> trials_of(const Rung& rung) const;
@@ -55,6 +63,7 @@ class Climb {
   const Stopwatch watch_;
   TuneReport report_;
   std::optional<size_t> best_;
+  std::optional<Measure> float_value_;
   std::optional<Sensitivity> sensitivity_;
   bool is_given_up_ = false;  ///< The running trial was stopped because the time is up.
 };

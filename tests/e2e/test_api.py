@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from harness import QUARKQ, ROOT, expect, expect_equal, test
+from harness import QUARKQ, ROOT, expect, expect_equal, quarkq, run, temp_folder, test
 
 SCRIPT = os.path.join(ROOT, "scripts", "api_dump.py")
 sys.path.insert(0, os.path.dirname(SCRIPT))
@@ -81,11 +81,39 @@ def the_version_allows_what_differs_from_the_last_release():
 def the_record_has_every_part():
     with open(os.path.join(ROOT, "packaging", "api.json"), encoding="utf-8") as file:
         recorded = json.load(file)
-    least = {"exit_codes": 9, "options": 19, "settings": 200, "presets": 65, "diagnostics": 50, "listings": 11, "json": 18, "c": 16, "requests": 14, "python": 4}
+    least = {"exit_codes": 9, "options": 20, "settings": 200, "presets": 65, "diagnostics": 50, "listings": 11, "json": 18, "c": 16, "requests": 14, "python": 4}
     expect_equal([name for name, count in least.items() if len(recorded[name]) < count], [], "parts with too few rows")
     expect(recorded["options"]["quantize"]["--calib"] is True and recorded["options"]["quantize"]["--requantize"] is False, "options of quantize")
     expect("require=" in [name.lstrip("*") for name in recorded["python"]["quarkq"]["quantize"]], "arguments of quarkq.quantize")
     expect_equal(recorded["json"]["quantize"]["$.outputs[].cosine"], recorded["json"]["quantize"]["$.outputs[].min_cosine"], "types of cosines")
+
+
+@test()
+def the_program_prints_its_interface():
+    """What the record has of the program is what `list api` prints, so that any installed version can be compared."""
+    printed = json.loads(quarkq("list", "api", "--json").stdout)
+    expect_equal(json.loads(quarkq("list", "api").stdout), printed, "the same without --json")
+    expect_equal(sorted(printed), sorted(["version", "exit_codes", "options", "settings", "presets", "diagnostics", "listings", "json"]), "parts")
+    expect(printed["options"]["every verb"]["--quiet"] is False and printed["options"]["evaluate"]["--confidence"] is True, "options")
+    shown = json.loads(quarkq("config", "show", "A8W8", "--set", "target=none", "--json").stdout)["resolved"]
+    values = {**printed["presets"]["common"], **printed["presets"]["A8W8"]}
+    expect_equal({name: values[name] for name in shown}, {name: row["value"] for name, row in shown.items()}, "settings of a preset")
+    expect(all(value != printed["presets"]["common"][name] for name, value in printed["presets"]["A8W8"].items()), "a common value is repeated")
+    with open(os.path.join(ROOT, "docs", "schemas", "tune.schema.json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    top = {path.split(".")[1].split("[")[0] for path in printed["json"]["tune"] if path != "$"}
+    expect_equal(top, set(schema["properties"]), "keys of tune")
+    expect_equal(printed["json"]["tune"]["$.trials[].gain.mcnemar"], "null|number", "types of a key")
+
+
+@test()
+def the_interface_can_be_written_to_a_file():
+    with temp_folder() as folder:
+        path = os.path.join(folder, "api.json")
+        quarkq("list", "api", f"--json={path}")
+        with open(path, encoding="utf-8") as file:
+            expect_equal(file.read(), quarkq("list", "api").stdout, "the file")
+        expect_equal(run("list", "api", "x1").returncode, 2, "a listing that takes no target")
 
 
 @test(cases=sorted(FORBIDDEN))

@@ -60,9 +60,10 @@ def folders_in_text_json_and_csv():
         report, rows = read_json(out), read_csv(out + ".csv")
     lines = result.stdout.splitlines()
     expect_equal([line.split(": ")[0] for line in lines[:8]], EIGHT, "the first eight lines")
-    expect_equal(lines[9].split(), ["File", "cos", "l2", "psnr", "ssim"], "header of --details")
-    expect_equal([line.split()[0] for line in lines[10:]], list(arrays), "files of --details")
-    expect_equal(len({len(line) for line in lines[9:]}), 1, "lengths of the table's lines")
+    expect(lines[8].startswith("95 % intervals of the means: cos "), lines[8])
+    expect_equal(lines[10].split(), ["File", "cos", "l2", "psnr", "ssim"], "header of --details")
+    expect_equal([line.split()[0] for line in lines[11:]], list(arrays), "files of --details")
+    expect_equal(len({len(line) for line in lines[10:]}), 1, "lengths of the table's lines")
     expect("extra.npy" in result.stderr, f"no warning of the extra file: {result.stderr!r}")
     for (name, values), pair, row in zip(arrays.items(), report["pairs"], rows):
         distance = float(np.linalg.norm((values % steps[name]).astype(np.float64)))
@@ -95,7 +96,7 @@ def worst_first():
             in_folder(folder, f"a/{name}.npy", values)
             in_folder(folder, f"b/{name}.npy", values + noise * np.random.default_rng(2).normal(size=50))
         lines = quarkq("evaluate", os.path.join(folder, "a"), os.path.join(folder, "b"), "--worst-first").stdout.splitlines()
-    expect_equal([line.split()[0] for line in lines[10:]], ["bad.npy", "middle.npy", "good.npy"], "order")
+    expect_equal([line.split()[0] for line in lines[11:]], ["bad.npy", "middle.npy", "good.npy"], "order")
 
 
 @test()
@@ -360,7 +361,7 @@ def a_gate_is_met_by_its_own_value_and_missed_by_the_next(case):
         missed = run("evaluate", a, b, option, repr(beyond))
         expect_equal(missed.returncode, 5, "exit code beyond the value")
         expect(f"{name} is " in missed.stderr and ("at most" if direction < 0 else "at least") in missed.stderr, f"found {missed.stderr!r}")
-        expect_equal(len(missed.stdout.splitlines()), 8, "lines of figures before the refusal")
+        expect_equal(len(missed.stdout.splitlines()), 9, "lines of figures before the refusal")
         in_folder(b, "y.npy", np.full((3, 16, 16), np.nan))
         widest = "0.5" if option == "--min-cos" else "-1e9" if direction > 0 else "1e9"  # NaN lowers the cosine, all others are NaN
         expect_equal(run("evaluate", a, b, option, widest).returncode, 5, "exit code of NaN")
@@ -522,4 +523,4 @@ def progress_bar_on_a_terminal():
         os.close(terminal)
         os.close(master)
     expect("40/40" in shown and "\r" in shown, f"no bar: {shown!r}")
-    expect_equal(len(done.stdout.splitlines()), 8, "lines on stdout")
+    expect_equal(len(done.stdout.splitlines()), 9, "lines on stdout")

@@ -25,9 +25,9 @@ RUN = ["run", MODEL, "--inputs", CALIB, "--outputs", "{out}"]
 OPTIONS = [
     *[(FOLDERS, option) for option in ("--min-cos", "--max-l2", "--min-psnr", "--min-ssim")],
     *[([*FOLDERS, "--labels", LABELS], option) for option in ("--min-top1", "--top")],
-    *[(SCORE, option) for option in ("--require", "--limit", "--min-score", "--nms-iou", "--metric-timeout")],
+    *[(SCORE, option) for option in ("--require", "--limit", "--min-score", "--nms-iou", "--metric-timeout", "--confidence")],
     *[(QUANTIZE, option) for option in ("--require", "--verify", "--max-wide", "--max-islands", "--max-memory", "--threads")],
-    *[(TUNE, option) for option in ("--goal", "--time", "--limit", "--max-memory")],
+    *[(TUNE, option) for option in ("--goal", "--confidence", "--time", "--limit", "--max-memory")],
     *[(ANALYZE, option) for option in ("--min-cos", "--top", "--most", "--samples")],
     *[(CHECK, option) for option in ("--min-npu", "--max-partitions")],
     *[(RUN, option) for option in ("--repeat", "--limit", "--max-memory")],

@@ -61,7 +61,8 @@ def two_models_give_both_sides_and_their_distance():
         expect_equal(found["top1"]["baseline"], compared["accuracy"]["top"][0]["baseline"], "top-1 of the float model")
         expect_equal(found["top1"]["value"], compared["accuracy"]["top"][0]["quantized"], "top-1 of the quantized model")
         text = quarkq("evaluate", *models, "--metric", "top1").stdout
-        expect_equal(text.split("\n")[0].split(), ["Metric", "baseline", "value", "unit", "better"], "header of the table")
+        header = ["Metric", "baseline", "95 % interval", "value", "95 % interval", "difference", "unit", "better"]
+        expect_equal(text.split("\n")[0].split(), " ".join(header).split(), "header of the table")
 
 
 @test()

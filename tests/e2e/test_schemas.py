@@ -164,6 +164,11 @@ def config():
 
 
 @test()
+def api():
+    check("api", quarkq("list", "api", "--json").stdout)
+
+
+@test()
 def every_schema_is_tested():
     with open(__file__) as file:
         source = file.read()

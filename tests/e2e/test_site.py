@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """docs/ builds as a site: links and anchors resolve, and every page is in the navigation of mkdocs.yml."""
+import json
 import os
 import re
 import subprocess
 import sys
 
-from harness import ROOT, expect_equal, temp_folder, test
+from harness import ROOT, expect, expect_equal, temp_folder, test
 
 SETTINGS = os.path.join(ROOT, "mkdocs.yml")
 
@@ -21,6 +22,13 @@ def the_site_builds():
         result = build(SETTINGS, site)
         expect_equal(result.returncode, 0, f"exit code of mkdocs\n{result.stderr[-3000:]}\n")
         pages = sum(name == "index.html" for _, _, names in os.walk(site) for name in names)
+        for page in ("recipes", "recipes/digits", "results", "tune"):
+            expect(os.path.isfile(os.path.join(site, page, "index.html")), f"no page {page}")
+        with open(os.path.join(site, "index.html"), encoding="utf-8") as file:
+            start = file.read()
+        expect('href="recipes/digits/"' in start and 'href="results/"' in start, "recipes and results are not in the navigation")
+        with open(os.path.join(site, "search", "search_index.json"), encoding="utf-8") as file:
+            expect("recipes/run.py digits" in file.read(), "the search does not find recipes")
     return f"{pages} pages"
 
 
@@ -33,7 +41,8 @@ PAGES = {"good page": ("[here](index.md#a)", True), "broken link": ("[gone](gone
 def faults_are_found(case):
     text, is_fine = PAGES[case]
     with open(SETTINGS) as file:
-        settings = re.sub(r"(?s)^nav:\n.*", "nav: [index.md]\n", file.read(), flags=re.M)
+        settings = re.sub(r"^hooks:.*\n", "", file.read(), flags=re.M)
+        settings = re.sub(r"(?s)^nav:\n.*", "nav: [index.md]\n", settings, flags=re.M)
     with temp_folder() as folder:
         os.mkdir(os.path.join(folder, "docs"))
         pages = {"mkdocs.yml": settings, "docs/index.md": f"# A\n{text or ''}\n"}
@@ -44,3 +53,35 @@ def faults_are_found(case):
                 file.write(text)
         result = build(os.path.join(folder, "mkdocs.yml"), os.path.join(folder, "site"))
         expect_equal(result.returncode == 0, is_fine, f"success of mkdocs\n{result.stderr[-1000:]}\n")
+
+
+def git(folder, *arguments):
+    return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@localhost", "-C", folder, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+@test()
+def versions_are_deployed_next_to_each_other():
+    with temp_folder() as folder:
+        origin, clone, site = (os.path.join(folder, name) for name in ("origin.git", "clone", "site"))
+        git(folder, "init", "--quiet", "--bare", origin)
+        git(folder, "clone", "--quiet", origin, clone)
+        git(clone, "commit", "--quiet", "--allow-empty", "--message", "start")
+        os.mkdir(site)
+        for version, text in (("dev", "d1"), ("v0.2.0", "two"), ("v0.1.1", "one"), ("v0.10.0", "ten"), ("dev", "d2"), ("dev", "d2")):
+            with open(os.path.join(site, "index.html"), "w", encoding="utf-8") as file:
+                file.write(text)
+            subprocess.run([os.path.join(ROOT, "scripts", "deploy_site.sh"), site, version], cwd=clone, check=True, capture_output=True, text=True)
+        pages = {name: git(origin, "show", f"gh-pages:{name}/index.html") for name in ("dev", "0.1.1", "0.2.0", "0.10.0", "latest")}
+        expect_equal(pages, {"dev": "d2", "0.1.1": "one", "0.2.0": "two", "0.10.0": "ten", "latest": "ten"}, "pages")
+        rows = json.loads(git(origin, "show", "gh-pages:versions.json"))
+        expect_equal([(row["version"], row["aliases"]) for row in rows], [("0.10.0", ["latest"]), ("0.2.0", []), ("0.1.1", []), ("dev", [])], "versions.json")
+        expect("url=latest/" in git(origin, "show", "gh-pages:index.html"), "the start leads elsewhere")
+        expect_equal(git(origin, "rev-list", "--count", "gh-pages").strip(), "5", "deployments; the same pages again are none")
+
+
+@test(cases=["none dev", "site 1", "site"])
+def wrong_versions_are_refused(arguments):
+    with temp_folder() as folder:
+        os.mkdir(os.path.join(folder, "site"))
+        result = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "add_site_version.py"), *arguments.split()], cwd=folder, capture_output=True, text=True, check=False)
+        expect_equal((result.returncode, os.listdir(folder)), (1, ["site"]), result.stderr)

@@ -12,6 +12,7 @@
 
 #include "base/file_system.h"
 #include "base/isa.h"
+#include "compare/intervals.h"
 #include "evaluate_metrics.h"
 #include "memory_ceiling.h"
 #include "pipeline/report/check_target.h"
@@ -70,6 +71,10 @@ void print_aggregates(const EvaluateReport& report) {
       {"Min ssim", report.min_ssim},
   };
   for (const auto& [name, value] : lines) say("%s: %s\n", name, decimal(rounded(value)).c_str());
+  if (!report.cosine_interval) return;
+  say("95 %% intervals of the means: cos %s, l2 %s, psnr %s, ssim %s\n", interval_text(report.cosine_interval).c_str(),
+      interval_text(report.l2_interval).c_str(), interval_text(report.psnr_interval).c_str(),
+      interval_text(report.ssim_interval).c_str());
 }
 
 std::string magnitude(double value) {
@@ -80,15 +85,19 @@ std::string magnitude(double value) {
 }
 
 void print_accuracy(const Accuracy& accuracy) {
-  const auto share = [&](size_t hits) {
+  const auto share = [&](size_t hits, const std::optional<Interval>& interval) {
+    const std::string ends = interval ? cat(", ", six_digits(100 * accuracy.confidence), " % interval ",
+                                            fixed(100 * interval->low, 2), " to ", fixed(100 * interval->high, 2), " %")
+                                      : "";
     return cat(fixed(100 * static_cast<double>(hits) / static_cast<double>(accuracy.decisions), 2), " % (", hits,
-               " of ", accuracy.decisions, ")");
+               " of ", accuracy.decisions, ")", ends);
   };
   for (const TopHits& hits : accuracy.top) {
-    say("Top-%d baseline: %s\n", hits.k, share(hits.baseline).c_str());
-    say("Top-%d quantized: %s\n", hits.k, share(hits.quantized).c_str());
+    say("Top-%d baseline: %s\n", hits.k, share(hits.baseline, hits.baseline_interval).c_str());
+    say("Top-%d quantized: %s\n", hits.k, share(hits.quantized, hits.quantized_interval).c_str());
+    if (hits.difference) say("Top-%d difference: %s\n", hits.k, change_text(hits.difference).c_str());
   }
-  say("Top-1 agreement: %s\n", share(accuracy.agreements).c_str());
+  say("Top-1 agreement: %s\n", share(accuracy.agreements, accuracy.agreement_interval).c_str());
 }
 
 void print_outputs(const EvaluateReport& report) {
@@ -141,11 +150,12 @@ void print_pairs(const EvaluateArgs& args, std::vector<PairMetrics> pairs) {
   table.print();
 }
 
-double quantized_top1(const EvaluateReport& report) {
-  for (const TopHits& hits : report.accuracy->top) {
-    if (hits.k == 1) return static_cast<double>(hits.quantized) / static_cast<double>(report.accuracy->decisions);
-  }
-  return std::nan("");
+/// Returns why the top-1 of the quantized side misses the gate, or an empty text.
+std::string why_top1_missed(const EvaluateArgs& args, const Accuracy& accuracy) {
+  const auto hits = std::ranges::find(accuracy.top, 1, &TopHits::k);
+  const double share = static_cast<double>(hits->quantized) / static_cast<double>(accuracy.decisions);
+  return compare::why_missed({*args.min_top1, true, args.metric.confidence}, {share, accuracy.quantized_top1},
+                             hits->quantized_interval);
 }
 
 /// In few digits, unless these hide that `limit` was missed.
@@ -165,7 +175,8 @@ Status check_required(const EvaluateArgs& args, const EvaluateReport& report) {
   }
   at_least("min psnr", report.min_psnr, args.min_psnr);
   at_least("min ssim", report.min_ssim, args.min_ssim);
-  if (args.min_top1) at_least("top-1 of the quantized model", quantized_top1(report), args.min_top1);
+  const std::string why = args.min_top1 ? why_top1_missed(args, *report.accuracy) : "";
+  if (!why.empty()) missed.push_back(cat("top-1 of the quantized model is ", why));
   if (missed.empty()) return Status();
   return quality_gate("evaluate: ", join(missed, "; "));
 }
@@ -217,6 +228,7 @@ Status check_options(EvaluateArgs& args) {
     return invalid_argument("evaluate: --top, --min-top1 and --labels-output need --labels FILE");
   }
   if (args.min_top1 && !accuracy.top.empty()) accuracy.top.push_back(1);
+  accuracy.confidence = args.metric.confidence.value_or(kConfidence);
   args.folders.accuracy = accuracy;
   return Status();
 }
@@ -323,6 +335,9 @@ void add_gates(CLI::App& app, EvaluateArgs& args) {
   app.add_option("--min-ssim", args.min_ssim, "Fail (exit 5) when the smallest SSIM is below this");
   app.add_option("--min-top1", args.min_top1, "Fail (exit 5) when the quantized top-1, from 0 to 1, is below this")
       ->check(CLI::Range(0.0, 1.0));
+  add_confidence_option(app, args.metric.confidence,
+                        "Of the intervals (0.95); if given, --min-top1 and --require apply to the end of the interval "
+                        "instead of the value");
 }
 
 void add_models(CLI::App& app, EvaluateArgs& args) {

@@ -62,19 +62,24 @@ std::string option_text(const CommandOption& option) {
   return cat(text, "\n", roff(option.summary), "\n");
 }
 
-constexpr struct {
-  const char *code, *meaning;
-} kExitCodes[] = {
-    {"0", "done; also when there was nothing to quantize, and the float model was copied"},
-    {"1", "internal error, or the machine refused a file operation"},
-    {"2", "wrong usage or setting; a model, settings file or report that is not there"},
-    {"3", "model refused: malformed or not supported"},
-    {"4", "calibration or result data bad, or not there"},
-    {"5", "a required quality was missed"},
-    {"6", "an NPU limit is violated"},
-    {"7", "a memory or size limit was hit"},
-    {"130", "interrupted"},
-};
+}  // namespace
+
+const std::vector<ExitCode>& exit_codes() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "done; also when there was nothing to quantize, and the float model was copied"},
+      {"1", "internal error, or the machine refused a file operation"},
+      {"2", "wrong usage or setting; a model, settings file or report that is not there"},
+      {"3", "model refused: malformed or not supported"},
+      {"4", "calibration or result data bad, or not there"},
+      {"5", "a required quality was missed"},
+      {"6", "an NPU limit is violated"},
+      {"7", "a memory or size limit was hit"},
+      {"130", "interrupted"},
+  };
+  return codes;
+}
+
+namespace {
 
 std::string man_page(const std::vector<Command>& commands) {
   std::string page =
@@ -90,7 +95,7 @@ std::string man_page(const std::vector<Command>& commands) {
     for (const CommandOption& option : command.options) page += option_text(option);
   }
   page += ".SH EXIT STATUS\n";
-  for (const auto& row : kExitCodes) page += cat(".TP\n.B ", row.code, "\n", roff(row.meaning), "\n");
+  for (const ExitCode& row : exit_codes()) page += cat(".TP\n.B ", row.code, "\n", roff(row.meaning), "\n");
   page +=
       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nWhen set, messages have no colours.\n.TP\n.B OMP_WAIT_POLICY, "
       "GOMP_SPINCOUNT\n"

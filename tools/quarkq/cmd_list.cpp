@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/diagnostics.h"
 #include "base/strings.h"
 #include "calib/calibrator_table.h"
+#include "command_tree.h"
 #include "config/fields.h"
 #include "config/pass_list.h"
 #include "config/preprocess.h"
@@ -20,6 +22,7 @@
 #include "exec/op_def.h"
 #include "metrics/detect/heads.h"
 #include "metrics/metric_table.h"
+#include "pipeline/report/api.h"
 #include "pipeline/run/conversions.h"
 #include "pipeline/run/pass_runner.h"
 #include "plan/lowering/lower.h"
@@ -246,6 +249,8 @@ constexpr struct Listing {
     {"remedies", "remedies for the findings of quarkq check --target, by id", list_remedies},
 };
 
+constexpr const char* kApi = "api";  ///< Not a table: printed as JSON in any case.
+
 void print_rows(const std::vector<Row>& rows) {
   if (rows.empty()) return;
   std::vector<Table::Column> columns;
@@ -259,8 +264,46 @@ void print_rows(const std::vector<Row>& rows) {
   table.print();
 }
 
+// list api: what docs/versions.md makes a promise about.
+
+/// Listings of which the names are promised.
+constexpr const char* kPromised[] = {"calibrators", "conversions", "formats", "heads",    "listed-passes", "metrics",
+                                     "passes",      "quirks",      "recipes", "remedies", "targets"};
+
+/// Returns the interface of the program as JSON.
+Result<std::string> api_text(const CLI::App& program) {
+  pipeline::Interface api;
+  for (const ExitCode& row : exit_codes()) api.exit_codes.emplace_back(row.code, row.meaning);
+  for (const Command& command : command_tree(program)) {
+    auto& options = api.options.emplace_back(command.name, std::vector<std::pair<std::string, bool>>()).second;
+    for (const CommandOption& option : command.options) {
+      if (option.is_positional()) options.emplace_back(option.placeholder, false);
+      for (const std::string& name : option.names) options.emplace_back(name, option.takes_value);
+    }
+  }
+  for (const Row& row : list_options()) api.settings.push_back({row[0].second, row[1].second, row[2].second});
+  for (const char* name : kPromised) {
+    const auto* const listing = std::ranges::find(kListings, std::string_view(name), &Listing::name);
+    QQ_TRY(const std::vector<Row> rows, listing->rows(""));
+    auto& names = api.listings.emplace_back(name, std::set<std::string>()).second;
+    for (const Row& row : rows) names.insert(row.front().second);
+  }
+  for (const EmbeddedText& schema : embedded_schemas()) api.schemas.emplace_back(schema.stem, schema.text);
+  return pipeline::interface_json(api);
+}
+
+Status run_list_api(const CLI::App& program, const std::string& json) {
+  QQ_TRY(const std::string api, api_text(program));
+  if (json.empty() || json == kStdout) {
+    std::fputs(api.c_str(), stdout);
+    return Status();
+  }
+  QQ_TRY(TextOutput json_file, TextOutput::open(json));
+  return json_file.write(api);
+}
+
 Status run_list(const std::string& name, const std::string& target, const std::string& json) {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {kApi};
   for (const Listing& listing : kListings) {
     names.emplace_back(listing.name);
     if (listing.name != name) continue;
@@ -284,7 +327,9 @@ Run setup_list(CLI::App& app) {
     std::string json;
   };
   auto args = std::make_shared<Args>();
-  std::string names = "WHAT is one of:";
+  std::string names =
+      "WHAT is one of:\n  api                       the interface as JSON: options, settings, ids, keys "
+      "(docs/versions.md)";
   for (const Listing& listing : kListings) {
     std::string name = cat(listing.name, listing.is_of_target ? " TARGET" : "");
     name.resize(24, ' ');
@@ -293,7 +338,10 @@ Run setup_list(CLI::App& app) {
   app.add_option("WHAT", args->words, "What to list, and the target if it has one")->required()->expected(1, 2);
   app.footer(names);
   add_json_option(app, args->json);
-  return [args] { return run_list(args->words[0], args->words.size() > 1 ? args->words[1] : "", args->json); };
+  return [args, &app] {
+    if (args->words == std::vector<std::string>{kApi}) return run_list_api(*app.get_parent(), args->json);
+    return run_list(args->words[0], args->words.size() > 1 ? args->words[1] : "", args->json);
+  };
 }
 
 }  // namespace quarkq::tool

@@ -21,6 +21,7 @@ struct TuneArgs {
   ComputeOptions compute;
   std::string time, json, report_path;
   std::vector<std::string> requirements;
+  std::optional<double> confidence;
   bool dry_run = false;
 };
 
@@ -29,6 +30,7 @@ std::string wide_text(double share) { return share > 0 ? fixed(100 * share, 1) +
 void print_trials(const TuneReport& report) {
   Table table({{"Trial"},
                {report.metric, kRight},
+               {cat(six_digits(100 * report.confidence), " % interval"), kRight},
                {"worst cos", kRight},
                {"wide MACs", kRight},
                {"size", kRight},
@@ -38,7 +40,7 @@ void print_trials(const TuneReport& report) {
   for (size_t i = 0; i < report.trials.size(); ++i) {
     const Trial& trial = report.trials[i];
     if (!trial.why_not.empty()) {
-      table.add({trial.name, "-", "-", "-", "-", "-", "-", "failed: " + trial.why_not});
+      table.add({trial.name, "-", "-", "-", "-", "-", "-", "-", "failed: " + trial.why_not});
       continue;
     }
     const auto& placed = trial.deployable;
@@ -46,8 +48,8 @@ void print_trials(const TuneReport& report) {
     const std::string npu = !placed      ? "-"
                             : is_refused ? "refused"
                                          : cat(placed->placed, "/", placed->total, " in ", placed->regions);
-    table.add({trial.name, six_digits(trial.value), fixed(trial.cosine, 4), wide_text(trial.wide_macs),
-               bytes_text(static_cast<double>(trial.bytes)), npu, fixed(trial.seconds, 1),
+    table.add({trial.name, six_digits(trial.value), interval_text(trial.interval), fixed(trial.cosine, 4),
+               wide_text(trial.wide_macs), bytes_text(static_cast<double>(trial.bytes)), npu, fixed(trial.seconds, 1),
                cat(i == report.best  ? "best"
                    : trial.is_pareto ? "pareto"
                                      : "",
@@ -62,6 +64,7 @@ void print_outcome(const TuneReport& report) {
   const Trial& best = report.trials[report.best];
   const std::string from = report.float_value ? cat(", float ", six_digits(*report.float_value)) : "";
   print_line(cat("best       ", best.name, ": ", report.metric, " ", six_digits(best.value), from));
+  if (report.change) print_line(cat("to float   ", change_text(report.change)));
   if (best.deployable) print_line(text(*best.deployable));
   if (!report.goal.empty()) print_line(cat("goal       ", report.goal, ": ", report.is_met ? "met" : "not met"));
   print_line(cat("written    ", report.output_path, " in ", fixed(report.seconds, 1), " s"));
@@ -85,6 +88,7 @@ Status prepare(TuneArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   args.request.threads = args.compute.threads;
+  args.request.goal_confidence = args.confidence.value_or(0);
   if (!args.time.empty()) {
     QQ_TRY(args.request.seconds, seconds_of("--time", args.time));
   }
@@ -103,9 +107,15 @@ Status run_plan(TuneArgs& args) {
 
 Status check_goal(const TuneReport& report) {
   if (report.goal.empty() || report.is_met) return Status();
-  return quality_gate("tune: ", report.metric, " is ", six_digits(report.trials[report.best].value),
+  const Trial& best = report.trials[report.best];
+  const std::string sure =
+      report.is_unsure ? cat(", which the value meets and its interval, ",
+                             report.change ? change_text(report.change) + " to float" : interval_text(best.interval),
+                             ", does not: not enough samples to tell, there are ", best.resamples.samples)
+                       : "";
+  return quality_gate("tune: ", report.metric, " is ", six_digits(best.value),
                       report.float_value ? cat(", float is ", six_digits(*report.float_value)) : "", ", the goal is ",
-                      report.goal, "; the best found is in ", report.output_path);
+                      report.goal, sure, "; the best found is in ", report.output_path);
 }
 
 Status run_tune(TuneArgs& args) {
@@ -141,6 +151,8 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
                  "drop<=X, drop<=X% (points of a share, else percent of the float value), value>=X or value<=X; "
                  "without one: the best within the time")
       ->type_name("GOAL");
+  add_confidence_option(app, args->confidence,
+                        "The goal must be met by the end of the interval of this confidence instead of by the value");
   add_deployable_gate(app, args->requirements);
   app.add_option("--set", request.settings, "key=value, stronger than --config; no trial changes it (repeatable)")
       ->allow_extra_args(false);

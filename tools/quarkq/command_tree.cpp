@@ -85,11 +85,12 @@ constexpr struct {
     {"", "--isa", "sse41 avx2 avx512 native"},
     {"", "--backend", "native ort ort:cuda ort:dml ort:vitisai"},
     {"list", "WHAT",
-     "presets recipes options passes conversions listed-passes ops formats calibrators metrics heads quirks "
+     "api presets recipes options passes conversions listed-passes ops formats calibrators metrics heads quirks "
      "diagnostics targets target-ops "
      "target-rules "
      "target-options target-sources remedies"},
     {"completion", "SHELL", "bash zsh fish"},
+    {"skill", "AGENT", "claude codex cursor"},
 };
 
 std::vector<std::string> values_of(const std::string& verb, const std::string& option) {

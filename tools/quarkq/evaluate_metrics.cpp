@@ -6,6 +6,7 @@
 
 #include "base/parse_text.h"
 #include "base/paths.h"
+#include "compare/intervals.h"
 #include "output.h"
 #include "run_control.h"
 #include "terminal.h"
@@ -50,28 +51,35 @@ Status EvaluateFiles::write(const EvaluateReport& report) {
 namespace {
 
 void print_metrics(const ScoreReport& report, bool has_baseline) {
-  std::vector<Table::Column> columns = {{"Metric"}, {"value", kRight}, {"unit"}, {"better"}};
-  if (has_baseline) columns.insert(columns.begin() + 1, {"baseline", kRight});
+  const std::string interval = cat(six_digits(100 * report.confidence), " % interval");
+  std::vector<Table::Column> columns = {{"Metric"}};
+  if (has_baseline) columns.insert(columns.end(), {{"baseline", kRight}, {interval, kRight}});
+  columns.insert(columns.end(), {{"value", kRight}, {interval, kRight}});
+  if (has_baseline) columns.push_back({"difference", kRight});
+  columns.insert(columns.end(), {{"unit"}, {"better"}});
   Table table(std::move(columns));
   for (const MetricValue& metric : report.metrics) {
-    std::vector<std::string> cells = {metric.name, six_digits(metric.value), metric.unit.empty() ? "-" : metric.unit,
-                                      metric.higher_is_better ? "higher" : "lower"};
-    if (metric.name == kCommandMetric) cells.back() = "-";
-    if (has_baseline) cells.insert(cells.begin() + 1, metric.baseline ? six_digits(*metric.baseline) : "-");
+    std::vector<std::string> cells = {metric.name};
+    if (has_baseline)
+      cells.insert(cells.end(),
+                   {metric.baseline ? six_digits(*metric.baseline) : "-", interval_text(metric.baseline_interval)});
+    cells.insert(cells.end(), {six_digits(metric.value), interval_text(metric.interval)});
+    if (has_baseline) cells.push_back(change_text(metric.difference));
+    const char* better = metric.higher_is_better ? "higher" : "lower";
+    cells.insert(cells.end(), {metric.unit.empty() ? "-" : metric.unit, metric.name == kCommandMetric ? "-" : better});
     table.add(std::move(cells));
   }
   table.print();
 }
 
-Status check_metrics(const std::vector<Requirement>& requirements, const ScoreReport& report) {
+Status check_metrics(const std::vector<Requirement>& requirements, const std::optional<double>& confidence,
+                     const ScoreReport& report) {
   std::vector<std::string> missed;
   for (const Requirement& required : requirements) {
     const auto metric = std::ranges::find(report.metrics, required.metric, &MetricValue::name);
-    const double found = metric->value;
-    // Written so that NaN misses.
-    if (required.is_at_least ? found >= required.bound : found <= required.bound) continue;
-    missed.push_back(cat(required.metric, " is ", six_digits(found), ", required is ",
-                         required.is_at_least ? "at least " : "at most ", six_digits(required.bound)));
+    const std::string why = compare::why_missed({required.bound, required.is_at_least, confidence},
+                                                {metric->value, metric->resamples}, metric->interval);
+    if (!why.empty()) missed.push_back(cat(required.metric, " is ", why));
   }
   return missed.empty() ? Status() : quality_gate("evaluate: ", join(missed, "; "));
 }
@@ -82,6 +90,25 @@ std::string six_digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
   return text;
+}
+
+std::string interval_text(const std::optional<Interval>& interval) {
+  if (!interval) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.4g to %.4g", interval->low, interval->high);
+  return text;
+}
+
+std::string change_text(const std::optional<ScoreDifference>& difference) {
+  if (!difference) return "-";
+  char text[32], probability[32] = "";
+  std::snprintf(text, sizeof text, "%+.4g", difference->value);
+  if (difference->mcnemar) std::snprintf(probability, sizeof probability, ", p %.2g", *difference->mcnemar);
+  return cat(text, " (", interval_text(difference->interval), probability, ")");
+}
+
+void add_confidence_option(CLI::App& app, std::optional<double>& confidence, const char* summary) {
+  app.add_option("--confidence", confidence, summary)->check(CLI::Range(0.5, 0.99));
 }
 
 Result<Requirement> read_requirement(const std::string& text, const std::vector<std::string>& metrics) {
@@ -137,6 +164,7 @@ Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::str
     QQ_TRY(Requirement required, read_requirement(text, names));
     requirements.push_back(std::move(required));
   }
+  request.metric.confidence = args.confidence.value_or(kConfidence);
   QQ_TRY(TextOutput file, TextOutput::open(json));
   QQ_TRY(const ScoreReport report, run_with_bar(request, score));
   QQ_RETURN_IF_ERROR(file.write(to_json(report)));
@@ -144,7 +172,7 @@ Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::str
   if (json.empty() || prints_text(json))  // without any other output they are printed with -q, too
     print_metrics(report, !request.baseline.empty());
   std::fflush(stdout);
-  return check_metrics(requirements, report);
+  return check_metrics(requirements, args.confidence, report);
 }
 
 }  // namespace quarkq::tool

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ class EvaluateFiles {
 
 struct MetricArgs {
   MetricRequest request;
+  std::optional<double> confidence;   ///< Confidence of the intervals that gates apply to; absent: to values.
   std::vector<std::string> required;  ///< "top1>=0.7", "cer<=0.05".
 
   bool is_asked() const { return !request.names.empty() || !request.command.empty(); }
@@ -55,6 +57,13 @@ Result<Requirement> read_requirement(const std::string& text, const std::vector<
 
 /// Returns the value with six significant digits: "0.8125".
 std::string six_digits(double value);
+/// Returns "0.78 to 0.84", or "-" if there is none.
+std::string interval_text(const std::optional<Interval>& interval);
+/// Returns "-0.02 (-0.05 to 0.01)", with the probability of McNemar's test if there is one; "-" without a difference.
+std::string change_text(const std::optional<ScoreDifference>& difference);
+
+/// Adds --confidence. Absent unless the user passes it.
+void add_confidence_option(CLI::App& app, std::optional<double>& confidence, const char* summary);
 
 /// Scores, prints and judges. `json` is the value from add_json_option().
 Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::string& json);

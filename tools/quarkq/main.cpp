@@ -178,6 +178,7 @@ constexpr Verb kVerbs[] = {
     {"list", "list presets, recipes, options, passes, ops, formats, calibrators, metrics, quirks, diagnostics",
      setup_list, false},
     {"config", "show the settings of a preset or file, or check a file", setup_config, false},
+    {"skill", "write a page about quarkq for coding assistants into a project", setup_skill, false},
     {"completion", "print the completion script of a shell", setup_completion, false},
     {"man", "print the manual page", setup_man, false},
     {"help", "show the options of a verb", setup_help, false},

@@ -40,6 +40,7 @@ Run setup_plan(CLI::App& app);
 Run setup_report(CLI::App& app);
 Run setup_list(CLI::App& app);
 Run setup_config(CLI::App& app);
+Run setup_skill(CLI::App& app);
 Run setup_completion(CLI::App& app);
 Run setup_man(CLI::App& app);
 Run setup_help(CLI::App& app);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "numeric/real_numbers.h"
@@ -78,14 +79,15 @@ void AveragePrecision::add(size_t image, const std::vector<TrueBox>& truth, cons
     const std::vector<const TrueBox*> objects = objects_of(truth, category);
     const std::vector<const Detection*> best = best_of(found, category);
     Category& all = categories_[category];
-    for (const TrueBox* object : objects) all.objects += is_ignored(*object) ? 0 : 1;
+    const auto counted = std::ranges::count_if(objects, [](const TrueBox* object) { return !is_ignored(*object); });
+    if (counted > 0) all.objects.push_back({images_, static_cast<size_t>(counted)});
     std::array<std::vector<bool>, kOverlaps> taken;
     taken.fill(std::vector<bool>(objects.size()));
     for (size_t rank = 0; rank < best.size(); ++rank) {
       std::vector<double> overlaps;
       overlaps.reserve(objects.size());
       for (const TrueBox* object : objects) overlaps.push_back(overlap(best[rank]->box, object->box, object->is_crowd));
-      Entry entry{best[rank]->score, image, rank};
+      Entry entry{best[rank]->score, image, rank, images_};
       const double area = best[rank]->box.area();
       for (size_t at = 0; at < kOverlaps; ++at) {
         const auto bit = static_cast<uint16_t>(1U << at);
@@ -99,19 +101,27 @@ void AveragePrecision::add(size_t image, const std::vector<TrueBox>& truth, cons
       all.entries.push_back(entry);
     }
   }
+  ++images_;
 }
 
-double AveragePrecision::average(const std::vector<Entry>& entries, size_t objects, size_t at) {
+size_t AveragePrecision::Category::count(compare::Weights weights) const {
+  size_t sum = 0;
+  for (const Objects& one : objects) sum += weights[one.added] * one.count;
+  return sum;
+}
+
+double AveragePrecision::Category::average(size_t total, size_t at, compare::Weights weights) const {
   std::vector<double> precision, recall;
   precision.reserve(entries.size());
   recall.reserve(entries.size());
   size_t right = 0, wrong = 0;
   for (const Entry& entry : entries) {
-    if (((entry.ignored >> at) & 1U) != 0) continue;
-    ++(((entry.matched >> at) & 1U) != 0 ? right : wrong);
+    const size_t weight = weights[entry.added];
+    if (weight == 0 || ((entry.ignored >> at) & 1U) != 0) continue;
+    (((entry.matched >> at) & 1U) != 0 ? right : wrong) += weight;
     const auto hits = static_cast<double>(right);
     precision.push_back(hits / (hits + static_cast<double>(wrong) + std::numeric_limits<double>::epsilon()));
-    recall.push_back(hits / static_cast<double>(objects));
+    recall.push_back(hits / static_cast<double>(total));
   }
   for (size_t i = precision.size(); i-- > 1;) precision[i - 1] = std::max(precision[i - 1], precision[i]);
   double sum = 0;
@@ -122,19 +132,27 @@ double AveragePrecision::average(const std::vector<Entry>& entries, size_t objec
   return sum / static_cast<double>(kRecalls);
 }
 
-double AveragePrecision::mean(size_t first, size_t last) const {
-  double sum = 0;
-  size_t count = 0;
-  for (const Category& category : categories_) {
-    if (category.objects == 0) continue;
-    std::vector<Entry> entries = category.entries;
-    std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
+compare::SampledScore AveragePrecision::score(size_t first, size_t last) const {
+  const auto sorted = std::make_shared<std::vector<Category>>(categories_);
+  size_t cost = images_;
+  for (Category& category : *sorted) {
+    cost += category.entries.size() * (last - first);
+    std::ranges::sort(category.entries, [](const Entry& a, const Entry& b) {
       return std::tuple(-a.score, a.image, a.rank) < std::tuple(-b.score, b.image, b.rank);
     });
-    for (size_t at = first; at < last; ++at) sum += average(entries, category.objects, at);
-    count += last - first;
   }
-  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
+  const auto mean = [sorted, first, last](compare::Weights weights) {
+    double sum = 0;
+    size_t count = 0;
+    for (const Category& category : *sorted) {
+      const size_t objects = category.count(weights);
+      if (objects == 0) continue;
+      for (size_t at = first; at < last; ++at) sum += category.average(objects, at, weights);
+      count += last - first;
+    }
+    return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(count);
+  };
+  return {mean, cost};
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calib/image/resize_image.h"
+#include "compare/intervals.h"
 #include "metrics/truth/boxes.h"
 
 namespace quarkq::metrics {
@@ -31,22 +32,33 @@ class AveragePrecision {
   void add(size_t image, const std::vector<TrueBox>& truth, const std::vector<Detection>& found);
 
   static constexpr size_t kOverlaps = 10;
-  /// Returns the mean over the overlaps `first` to before `last` and the categories with objects; NaN without objects.
-  double mean(size_t first = 0, size_t last = kOverlaps) const;
+  /// Returns the mean over the overlaps `first` to before `last` and the categories with objects, as a function of how
+  /// often each added image counts; NaN without objects.
+  compare::SampledScore score(size_t first = 0, size_t last = kOverlaps) const;
+  /// Returns the mean with each image once.
+  double mean(size_t first = 0, size_t last = kOverlaps) const { return score(first, last).once(images_); }
 
  private:
   struct Entry {
     double score = 0;
     size_t image = 0, rank = 0;
+    size_t added = 0;                   ///< Place of the image in the order of add().
     uint16_t matched = 0, ignored = 0;  ///< One bit per overlap.
+  };
+  struct Objects {
+    size_t added = 0, count = 0;
   };
   struct Category {
     std::vector<Entry> entries;
-    size_t objects = 0;
+    std::vector<Objects> objects;  ///< Per image that has some.
+
+    /// Returns the number of objects.
+    size_t count(compare::Weights weights) const;
+    double average(size_t total, size_t at, compare::Weights weights) const;
   };
-  static double average(const std::vector<Entry>& entries, size_t objects, size_t at);
 
   std::vector<Category> categories_;
+  size_t images_ = 0;
 };
 
 /// Returns the kept boxes by score; of equal scores the first. Returns at most 300, from the 30000 that score highest.

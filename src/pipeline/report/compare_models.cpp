@@ -277,6 +277,7 @@ class ModelComparison {
     QQ_TRY(const std::vector<SampleTensor> exact, views_of(models_.float_model.graph, expected));
     QQ_TRY(const std::vector<SampleTensor> coarse, views_of(models_.quantized_model.graph, ordered));
     QQ_TRY(const double value, request_.metric(number, exact, coarse));
+    report_.metric_values.push_back(value);
     metric_sum_ += value;
     return Status();
   }

@@ -11,6 +11,18 @@ namespace quarkq::pipeline {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+Json interval_json(const std::optional<Interval>& interval) {
+  return interval ? Json{{"low", number(interval->low)}, {"high", number(interval->high)}} : Json(nullptr);
+}
+
+Json difference_json(const std::optional<ScoreDifference>& difference) {
+  if (!difference) return nullptr;
+  return {{"value", number(difference->value)},
+          {"low", number(difference->interval.low)},
+          {"high", number(difference->interval.high)},
+          {"mcnemar", difference->mcnemar ? Json(*difference->mcnemar) : Json(nullptr)}};
+}
+
 Json decibels(double value) {
   constexpr double kNothingLeft = -400;
   if (std::isinf(value) && value > 0) return nullptr;

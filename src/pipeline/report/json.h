@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "quarkq/evaluate.h"
 #include "quarkq/inspect.h"
 #include "quarkq/quantize.h"
 
@@ -21,6 +22,11 @@ Json number(double value);
 
 /// Returns a signal to noise ratio: null if there is no noise, -400 (below the range of float32) if no signal is left.
 Json decibels(double value);
+
+/// Returns {"low", "high"}, or null.
+Json interval_json(const std::optional<Interval>& interval);
+/// Returns {"value", "low", "high", "mcnemar"}, or null.
+Json difference_json(const std::optional<ScoreDifference>& difference);
 
 /// Returns JSON indented by two, with a newline at the end. Names come from model files and may not be UTF-8.
 std::string text(const Json& json);

@@ -54,7 +54,7 @@ Json output_agreement_json(const OutputAgreement& output) {
           {"fed_back", output.fed_back ? agreement_json(*output.fed_back) : Json(nullptr)}};
 }
 
-Json interval_json(const IntervalFigure& figure) {
+Json figure_json(const IntervalFigure& figure) {
   return {{"value", number(figure.value)}, {"low", number(figure.low)}, {"high", number(figure.high)}};
 }
 
@@ -70,9 +70,9 @@ Json text_json(const TextAgreement& text) {
   return {{"output", text.output},
           {"samples", text.samples},
           {"tokens", text.ids},
-          {"float_perplexity", interval_json(text.expected)},
-          {"quantized_perplexity", interval_json(text.found)},
-          {"perplexity_ratio", interval_json(text.ratio)},
+          {"float_perplexity", figure_json(text.expected)},
+          {"quantized_perplexity", figure_json(text.found)},
+          {"perplexity_ratio", figure_json(text.ratio)},
           {"same_next", number(text.same_next)},
           {"continuations", continuations}};
 }

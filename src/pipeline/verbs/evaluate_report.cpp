@@ -20,12 +20,19 @@ Json accuracy_json(const Accuracy& accuracy) {
   const auto share = [&](size_t hits) { return static_cast<double>(hits) / static_cast<double>(accuracy.decisions); };
   Json top = Json::array();
   for (const TopHits& hits : accuracy.top) {
-    top.push_back({{"k", hits.k}, {"baseline", share(hits.baseline)}, {"quantized", share(hits.quantized)}});
+    top.push_back({{"k", hits.k},
+                   {"baseline", share(hits.baseline)},
+                   {"quantized", share(hits.quantized)},
+                   {"baseline_interval", pipeline::interval_json(hits.baseline_interval)},
+                   {"quantized_interval", pipeline::interval_json(hits.quantized_interval)},
+                   {"difference", pipeline::difference_json(hits.difference)}});
   }
   return {{"decisions", accuracy.decisions},
           {"classes", accuracy.classes},
+          {"confidence", accuracy.confidence},
           {"top", top},
-          {"agreement", share(accuracy.agreements)}};
+          {"agreement", share(accuracy.agreements)},
+          {"agreement_interval", pipeline::interval_json(accuracy.agreement_interval)}};
 }
 
 Json output_json(const OutputMetrics& output) {
@@ -81,6 +88,10 @@ std::string to_json(const EvaluateReport& report) {
   json["min_psnr"] = number(report.min_psnr);
   json["mean_ssim"] = number(report.mean_ssim);
   json["min_ssim"] = number(report.min_ssim);
+  json["intervals"] = {{"mean_cosine", pipeline::interval_json(report.cosine_interval)},
+                       {"mean_l2", pipeline::interval_json(report.l2_interval)},
+                       {"mean_psnr", pipeline::interval_json(report.psnr_interval)},
+                       {"mean_ssim", pipeline::interval_json(report.ssim_interval)}};
   json["accuracy"] = report.accuracy ? accuracy_json(*report.accuracy) : Json(nullptr);
   json["outputs"] = list_json(report.outputs, output_json);
   json["layers"] = list_json(report.layers, layer_json);

@@ -9,6 +9,7 @@
 #include "base/paths.h"
 #include "base/platform/files.h"
 #include "calib/sample_readers.h"
+#include "compare/intervals.h"
 #include "exec/environment.h"
 #include "metrics/metric_table.h"
 #include "pipeline/report/compare_models.h"
@@ -204,14 +205,54 @@ Status check_request(const ScoreRequest& request) {
   return Status();
 }
 
+void set_intervals(MetricValue& value, Resamples samples, double confidence) {
+  value.interval = compare::interval_of(samples, value.value, confidence);
+  value.resamples = std::move(samples);
+}
+
+/// Returns metric number `i` of the results, with the baseline next to it if there is one.
+MetricValue scored_value(const Sides& sides, size_t i, MetricValue value, double confidence) {
+  const metrics::ScoredValue& results = *sides.results.values[i];
+  value.value = results.value;
+  set_intervals(value, results.samples, confidence);
+  if (!sides.baseline) return value;
+  const metrics::ScoredValue& baseline = *sides.baseline->values[i];
+  value.baseline = baseline.value;
+  value.baseline_interval = compare::interval_of(baseline.samples, baseline.value, confidence);
+  if (sides.baseline->names == sides.results.names)
+    value.difference =
+        compare::difference_of({baseline.value, baseline.samples}, {value.value, value.resamples}, confidence);
+  return value;
+}
+
+MetricValue compared_value(const compare::SampledScore& score, size_t samples, MetricValue value, double confidence) {
+  value.value = score.once(samples);
+  set_intervals(value, compare::resample(score, samples), confidence);
+  return value;
+}
+
+/// The mean of the caller's metric over the samples.
+MetricValue function_value(const EvaluateReport& compared, double confidence) {
+  std::vector<compare::Parts> samples;
+  samples.reserve(compared.metric_values.size());
+  for (const double value : compared.metric_values) samples.push_back({value, 1});
+  MetricValue value{.name = kFunctionMetric, .value = *compared.metric};
+  set_intervals(value, compare::resample(compare::ratio_of(std::move(samples)), compared.metric_values.size()),
+                confidence);
+  return value;
+}
+
 }  // namespace
 
 Result<ScoreReport> score(const ScoreRequest& request) {
   QQ_RETURN_IF_ERROR(check_request(request));
+  const double confidence = request.metric.confidence;
+  QQ_RETURN_IF_ERROR(compare::check_confidence(confidence));
   const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   QQ_TRY(const std::vector<ChosenMetric> metrics, metrics::choose_metrics(request.metric.names));
   QQ_TRY(const std::optional<EvaluateReport> compared, compare_sides(request, metrics));
   ScoreReport report;
+  report.confidence = confidence;
   const bool has_truths =
       std::ranges::any_of(metrics, [](const ChosenMetric& metric) { return metric.info->open != nullptr; });
   Sides sides;
@@ -223,11 +264,11 @@ Result<ScoreReport> score(const ScoreRequest& request) {
     const metrics::MetricInfo& info = *metrics[i].info;
     MetricValue value{metrics[i].name, std::string(info.unit), info.better == metrics::Better::kHigher};
     if (info.compare != nullptr) {
-      value.value = info.compare(*compared);
+      value = compared_value(metrics::mean_of(*compared, info.compare), metrics::sample_count(*compared),
+                             std::move(value), confidence);
       if (report.samples == 0) report.samples = compared->pairs.size();
     } else {
-      if (sides.baseline) value.baseline = sides.baseline->values[i];
-      value.value = *sides.results.values[i];
+      value = scored_value(sides, i, std::move(value), confidence);
     }
     report.metrics.push_back(std::move(value));
   }
@@ -236,7 +277,7 @@ Result<ScoreReport> score(const ScoreRequest& request) {
     report.metrics.push_back(std::move(value));
   }
   if (compared && compared->metric) {
-    report.metrics.push_back({.name = kFunctionMetric, .value = *compared->metric});
+    report.metrics.push_back(function_value(*compared, confidence));
     if (report.samples == 0) report.samples = compared->pairs.size();
   }
   report.findings = compared ? compared->findings : pipeline::findings_of(sides.findings);
@@ -251,11 +292,15 @@ std::string to_json(const ScoreReport& report) {
                        {"unit", metric.unit},
                        {"better", metric.higher_is_better ? "higher" : "lower"},
                        {"baseline", metric.baseline ? pipeline::number(*metric.baseline) : Json(nullptr)},
-                       {"value", pipeline::number(metric.value)}});
+                       {"value", pipeline::number(metric.value)},
+                       {"interval", pipeline::interval_json(metric.interval)},
+                       {"baseline_interval", pipeline::interval_json(metric.baseline_interval)},
+                       {"difference", pipeline::difference_json(metric.difference)}});
   }
   Json json = Json::object();
   json["quarkq"] = version();
   json["samples"] = report.samples;
+  json["confidence"] = report.confidence;
   json["metrics"] = std::move(metrics);
   json["findings"] = pipeline::findings_json(report.findings);
   return pipeline::text(json);

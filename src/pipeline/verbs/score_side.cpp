@@ -238,8 +238,10 @@ Result<ScoredSide> score_model(const ModelSide& side, const ScoreRequest& reques
   outputs.reserve(side.model.graph.outputs().size());
   for (const ir::ValueId id : side.model.graph.outputs()) outputs.push_back(side.model.graph.value(id).name);
   exec::Session session(side.model, side.environment, {});
+  std::vector<std::string> names;
   for (size_t i = 0; i < side.samples.size(); ++i) {
     QQ_TRY(const calib::Sample sample, side.samples.read(i));
+    names.push_back(sample.name);
     QQ_TRY(const auto* found, session.run(sample.inputs).context(cat(side.name, ": sample ", sample.name)));
     std::vector<ir::Tensor> values = *found;
     for (ir::Tensor& value : values) {
@@ -249,7 +251,7 @@ Result<ScoredSide> score_model(const ModelSide& side, const ScoreRequest& reques
     QQ_RETURN_IF_ERROR(interrupted_unless(request, {"score", i + 1, side.samples.size()}));
   }
   QQ_TRY(MetricValues values, run.values());
-  return ScoredSide{std::move(values), side.samples.size()};
+  return ScoredSide{std::move(values), side.samples.size(), std::move(names)};
 }
 
 Result<ScoredSide> score_folder(const std::string& folder, const ScoreRequest& request,
@@ -264,7 +266,9 @@ Result<ScoredSide> score_folder(const std::string& folder, const ScoreRequest& r
   metrics::ScoringOptions options{request.metric, files.size(), files.size() < all};
   options.geometry = {preprocess, framed_size(preprocess)};
   QQ_TRY(metrics::MetricRun run, metrics::MetricRun::open(metrics, options));
+  std::vector<std::string> names;
   for (size_t i = 0; i < files.size(); ++i) {
+    names.push_back(files[i].name);
     std::vector<ir::Tensor> values;
     for (const std::string& path : files[i].paths) {
       QQ_TRY(ir::Tensor value, calib::read_npy(path));
@@ -274,7 +278,7 @@ Result<ScoredSide> score_folder(const std::string& folder, const ScoreRequest& r
     QQ_RETURN_IF_ERROR(interrupted_unless(request, {"score", i + 1, files.size()}));
   }
   QQ_TRY(MetricValues values, run.values());
-  return ScoredSide{std::move(values), files.size()};
+  return ScoredSide{std::move(values), files.size(), std::move(names)};
 }
 
 // --metric-cmd: a program of the caller's that prints one number for a folder of results.

@@ -42,11 +42,12 @@ struct ResultArrays {
 };
 Result<ResultArrays> read_result_pair(const ResultPair& pair);
 
-using MetricValues = std::vector<std::optional<double>>;
+using MetricValues = std::vector<std::optional<metrics::ScoredValue>>;
 
 struct ScoredSide {
   MetricValues values;  ///< In the order of the metrics.
   size_t samples = 0;
+  std::vector<std::string> names = {};  ///< Names of the samples, in order.
 };
 
 /// A model ready to run, and its samples.

@@ -25,7 +25,7 @@ inline Result<std::vector<double>> score(const std::vector<std::string>& names, 
   QQ_TRY(const auto found, run.values());
   std::vector<double> values;
   values.reserve(found.size());
-  for (const std::optional<double>& value : found) values.push_back(*value);
+  for (const std::optional<metrics::ScoredValue>& value : found) values.push_back(value->value);
   return values;
 }
 

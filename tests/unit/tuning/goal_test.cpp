@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace quarkq::tuning {
@@ -36,6 +37,27 @@ TEST(GoalTest, ValuesFollowTheDirectionOfTheMetric) {
   EXPECT_FALSE(is_met("value<=1.62", kBits, 1.63, 1));
   EXPECT_FALSE(is_met("value>=0.8", kShare, std::nan(""), 1));
   EXPECT_FALSE(is_met("", kShare, 1, 1));
+}
+
+TEST(GoalTest, WithAConfidenceTheWorseEndOfTheIntervalMustMeetIt) {
+  Trial trial;
+  trial.value = 0.8;
+  for (int i = 0; i <= 100; ++i) trial.resamples.draws.push_back(0.75 + 0.001 * i);
+  trial.resamples.samples = 100;
+  const auto is_sure = [&](const char* text, const Scale& scale, const std::optional<Measure>& float_value) {
+    return Goal::read(text, scale).value().is_met_surely(trial, float_value, 0.95);
+  };
+  EXPECT_TRUE(is_sure("value>=0.75", kShare, std::nullopt));
+  EXPECT_FALSE(is_sure("value>=0.76", kShare, std::nullopt));
+  EXPECT_TRUE(is_sure("value<=0.85", kBits, std::nullopt));
+  EXPECT_FALSE(is_sure("value<=0.84", kBits, std::nullopt));
+  Measure same{0.8, trial.resamples};
+  EXPECT_TRUE(is_sure("drop<=0%", kShare, same)) << "the differences of paired draws are 0";
+  std::ranges::reverse(same.samples.draws);
+  EXPECT_FALSE(is_sure("drop<=5%", kShare, same)) << "draws that do not go together";
+  EXPECT_TRUE(is_sure("drop<=11%", kShare, same));
+  trial.resamples.draws.clear();
+  EXPECT_FALSE(is_sure("value>=0.1", kShare, std::nullopt)) << "no interval";
 }
 
 TEST(GoalTest, RefusesWhatNoModelCouldMeetOrEveryOne) {

@@ -70,6 +70,36 @@ TEST(JudgeTest, NeedsOneMetricItsTruthAndSamples) {
   EXPECT_NE(refusal(asked).find("needs --eval DIR"), std::string::npos);
 }
 
+TEST(JudgeTest, ATrialReplacesTheBestBeyondNoiseOrIfItIsCheaper) {
+  const Judge judge = Judge::make(request({"top1"})).value();
+  Trial best;
+  best.value = 0.75, best.bytes = 1000, best.wide_macs = 0.1;
+  Trial trial = best;
+  EXPECT_FALSE(judge.replaces(trial, best)) << "equal";
+  trial.value = 0.76;
+  EXPECT_TRUE(judge.replaces(trial, best)) << "without draws the value counts";
+  trial.gain = ScoreDifference{0.01, {-0.01, 0.03}};
+  EXPECT_FALSE(judge.replaces(trial, best)) << "within noise";
+  trial.gain = ScoreDifference{0.01, {0.002, 0.03}};
+  EXPECT_TRUE(judge.replaces(trial, best));
+  trial.gain->mcnemar = 0.125;
+  EXPECT_FALSE(judge.replaces(trial, best)) << "four samples against none";
+  trial.wide_macs = 0.05;
+  EXPECT_TRUE(judge.replaces(trial, best)) << "cheaper, and not worse";
+  trial.bytes = 1100;
+  EXPECT_FALSE(judge.replaces(trial, best)) << "larger";
+  trial.bytes = 900, trial.wide_macs = 0.1, trial.value = 0.74;
+  EXPECT_FALSE(judge.replaces(trial, best)) << "smaller, but worse";
+  trial.value = 0.75;
+  EXPECT_TRUE(judge.replaces(trial, best));
+  trial.bytes = 995;
+  EXPECT_FALSE(judge.replaces(trial, best)) << "sizes differ by some bytes without a reason";
+  trial.deployable = {"x1", Deployability::Holds::kNo, "why", "", 0, 9, 0};
+  trial.bytes = 100;
+  EXPECT_FALSE(judge.replaces(trial, best));
+  EXPECT_TRUE(judge.replaces(best, trial)) << "the target accepts it";
+}
+
 TEST(JudgeTest, AModelThatIsNotThereIsNamed) {
   const test::TempFolder folder;
   TuneRequest asked = request({"cosine"});

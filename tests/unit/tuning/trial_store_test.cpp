@@ -19,6 +19,7 @@ Trial example() {
   trial.value = 0.8125, trial.cosine = 0.1 + 0.2, trial.wide_macs = 0.125, trial.bytes = uint64_t{1} << 40;
   trial.deployable = {"x2", Deployability::Holds::kNo, "why", "cut-tail", 10, 12, 1};
   trial.seconds = 1.5;
+  trial.resamples = {4, {0.5, 0.1 + 0.2, 1}, "0101"};
   return trial;
 }
 
@@ -39,6 +40,8 @@ TEST(TrialStoreTest, TextOfATrialReadsBackAsTheSame) {
   EXPECT_EQ(encode_trial(*read), encode_trial(trial));
   EXPECT_EQ(read->cosine, trial.cosine);
   EXPECT_EQ(read->settings, trial.settings);
+  EXPECT_EQ(read->resamples.draws, trial.resamples.draws) << "gains come from them";
+  EXPECT_EQ(read->resamples.hits, "0101");
   for (const char* damaged :
        {"", "{", "[]", "{\"settings\": 3}", "{\"settings\": [1], \"name\": \"x\"}", "{\"settings\": []}"}) {
     EXPECT_FALSE(parse_trial(damaged)) << damaged;
@@ -121,8 +124,14 @@ TEST(TrialStoreTest, FloatValuesKeepTheirDigits) {
   const TrialStore store(folder / "state", "key", "out.onnx");
   ASSERT_TRUE(store.make_folder().ok());
   EXPECT_FALSE(store.load_float_value());
-  ASSERT_TRUE(store.save_float_value(0.1 + 0.2).ok());
-  EXPECT_EQ(store.load_float_value(), 0.1 + 0.2);
+  ASSERT_TRUE(store.save_float_value({0.1 + 0.2, {2, {0.7, 0.1 + 0.2}, "10"}}).ok());
+  const Measure read = store.load_float_value().value();
+  EXPECT_EQ(read.value, 0.1 + 0.2);
+  EXPECT_EQ(read.samples.draws, (std::vector<double>{0.7, 0.1 + 0.2}));
+  for (const char* damaged : {"", "0.5", "{\"value\": null}", "{\"value\": \"1\"}"}) {
+    folder.write("state/key/float.json", damaged);
+    EXPECT_FALSE(store.load_float_value()) << damaged;
+  }
 }
 
 TEST(RunKeyTest, DependsOnTheBytesOfModelAndSamples) {

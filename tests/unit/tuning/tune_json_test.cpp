@@ -25,6 +25,8 @@ TuneReport example() {
   best.step = "rescued", best.name = "rescued", best.value = 0.8125, best.is_pareto = best.is_reused = true;
   best.deployable = {"x1", Deployability::Holds::kYes, "", "", 20, 22, 1};
   report.trials = {plain, failed, best};
+  report.trials[2].interval = {0.75, 0.87}, report.trials[2].is_accepted = true;
+  report.trials[2].gain = {0.1825, {0.1, 0.26}, 1e-6};
   report.best = 2, report.is_met = true, report.seconds = 5;
   return report;
 }
@@ -35,10 +37,16 @@ TEST(TuneJsonTest, HasTheTrialsAndWhichIsBest) {
   EXPECT_EQ(json["met"], true);
   EXPECT_EQ(json["timed_out"], false);
   EXPECT_EQ(json["float_value"], 0.8125);
+  EXPECT_TRUE(json["float_interval"].is_null() && json["change"].is_null());
+  EXPECT_EQ(json["not_enough_samples"], false);
   ASSERT_EQ(json["trials"].size(), 3u);
   const Json& best = json["trials"][json["best"].get<size_t>()];
   EXPECT_EQ(best["name"], "rescued");
   EXPECT_EQ(best["deployable"]["nodes"], 20);
+  EXPECT_EQ(best["interval"], Json({{"low", 0.75}, {"high", 0.87}}));
+  EXPECT_EQ(best["gain"], Json({{"value", 0.1825}, {"low", 0.1}, {"high", 0.26}, {"mcnemar", 1e-6}}));
+  EXPECT_TRUE(best["accepted"].get<bool>() && !json["trials"][0]["accepted"].get<bool>());
+  EXPECT_FALSE(best.contains("resamples")) << "draws are only kept with trials on disk";
   EXPECT_TRUE(best["pareto"].get<bool>() && best["reused"].get<bool>());
   EXPECT_EQ(json["trials"][1]["why_not"], "it takes no such method");
   EXPECT_TRUE(json["trials"][0]["deployable"].is_null());

@@ -15,6 +15,19 @@ namespace {
 /// "-" for null.
 std::string figure(const Json& value) { return value.is_number() ? short_number(value.get<double>()) : "-"; }
 
+/// Returns "0.8125, 0.74 to 0.87"; the value alone in reports without intervals.
+std::string with_interval(const Json& value, const Json& interval) {
+  if (!interval.is_object()) return figure(value);
+  return cat(figure(value), ", ", figure(interval.at("low")), " to ", figure(interval.at("high")));
+}
+
+/// Returns the value of a key, or null if it is absent, as in reports of earlier versions.
+const Json& row_of(const Json& json, const char* key) {
+  static const Json kNull;
+  const auto found = json.find(key);
+  return found == json.end() ? kNull : *found;
+}
+
 std::string share_figure(const Json& share) {
   return share.is_number() && share.get<double>() > 0 ? short_number(100 * share.get<double>()) + " %" : "-";
 }
@@ -30,6 +43,8 @@ std::string verdict(const Json& run) {
   const bool is_met = run.at("met").get<bool>();
   std::string said = goal.empty() ? "There was no goal: this is the best within the time."
                                   : cat("The goal ", goal, is_met ? " is met." : " was missed.");
+  if (row_of(run, "not_enough_samples") == true)
+    said += " The value meets it, but there are not enough samples to tell.";
   if (run.at("timed_out").get<bool>()) said += " The time was up.";
   if (!next.empty()) said += " With more time: " + next + ".";
   return element("p", {{"class", "verdict"}},
@@ -40,9 +55,11 @@ std::string header(const Json& run) {
   const Json &trials = run.at("trials"), &best = best_of(run);
   const std::string metric = text_of(run.at("metric"), "name");
   const char* kind = text_of(run, "goal").empty() ? "" : run.at("met").get<bool>() ? "good" : "bad";
-  std::string tiles = tile(metric + " of the float model", figure(run.at("float_value")));
-  tiles += tile(metric + " of the plain settings", figure(trials.at(0).at("value")));
-  tiles += tile(metric + " of the result", figure(best.at("value")), kind);
+  std::string tiles =
+      tile(metric + " of the float model", with_interval(run.at("float_value"), row_of(run, "float_interval")));
+  const auto score = [](const Json& trial) { return with_interval(trial.at("value"), row_of(trial, "interval")); };
+  tiles += tile(metric + " of the plain settings", score(trials.at(0)));
+  tiles += tile(metric + " of the result", score(best), kind);
   tiles += tile("multiply-accumulates in wider formats", share_figure(best.at("wide_macs")));
   tiles += tile("size", bytes_text(best.at("bytes").get<double>()));
   tiles += tile("trials", std::to_string(trials.size()));
@@ -75,7 +92,8 @@ std::string path(const Json& run) {
     }
     const bool is_best = &trial == &best_of(run);
     rows.push_back({text_of(trial, "name"), join(trial.at("settings").get<std::vector<std::string>>(), ", "),
-                    figure(trial.at("value")), share_of(run, trial), is_best ? "good" : "fill"});
+                    with_interval(trial.at("value"), row_of(trial, "interval")), share_of(run, trial),
+                    is_best ? "good" : "fill"});
   }
   return section(
       "Trials",
@@ -96,26 +114,38 @@ std::string steps(const Json& run) {
   for (size_t first = 0, end = 0; first < trials.size(); first = end) {
     const Json* best = nullptr;
     double seconds = 0;
+    bool is_taken = false;  ///< The trial that the step kept was seen.
     for (; end < trials.size() && trials[end].at("step") == trials[first].at("step"); ++end) {
       const Json& trial = trials[end];
       if (trial.at("seconds").is_number()) seconds += trial.at("seconds").get<double>();
-      if (has_result(trial) && (best == nullptr || is_better(trial, *best))) best = &trial;
+      const bool is_accepted = row_of(trial, "accepted") == true;
+      if (is_accepted || (has_result(trial) && !is_taken && (best == nullptr || is_better(trial, *best))))
+        best = &trial;
+      is_taken = is_taken || is_accepted;
     }
     std::vector<std::string> row = {text_of(trials[first], "step"), std::to_string(end - first)};
     if (best == nullptr) {
       row.insert(row.end(), {"all failed", "-", "-", "-", "-", short_number(seconds)});
     } else {
       const double gain = reached == nullptr ? 0 : best->at("value").get<double>() - reached->at("value").get<double>();
-      const bool has_gained = reached == nullptr || is_better(*best, *reached);
+      const bool is_accepted = row_of(*best, "accepted").is_null() ? reached == nullptr || is_better(*best, *reached)
+                                                                   : row_of(*best, "accepted").get<bool>();
+      const std::string gained = reached == nullptr ? "-"
+                                 : is_accepted      ? with_interval(gain, row_of(*best, "gain"))
+                                 : is_better(*best, *reached)
+                                     ? with_interval(gain, row_of(*best, "gain")) + ": within noise"
+                                     : "-";
       row.insert(row.end(),
-                 {text_of(*best, "name"), figure(best->at("value")),
-                  reached == nullptr || !has_gained ? "-" : short_number(gain), share_figure(best->at("wide_macs")),
+                 {text_of(*best, "name"), figure(best->at("value")), gained, share_figure(best->at("wide_macs")),
                   bytes_text(best->at("bytes").get<double>()), short_number(seconds)});
-      if (has_gained) reached = best;
+      if (is_accepted) reached = best;
     }
     rows.push_back(std::move(row));
   }
-  return section("What each step gave and cost", "The gain is over the best of the steps before.", table(rows));
+  return section(
+      "What each step gave and cost",
+      "The gain is over the best of the steps before, with its 95 % interval. A step within noise is not kept.",
+      table(rows));
 }
 
 /// Returns "20 of 22", "refused", or "-" without a target.
