@@ -56,7 +56,7 @@ sdist() {
   (cd "quarkq-$version" && mkdir build && cp -r "$root/build/deps" build/deps && scripts/build_wheel.sh) && environment quarkq-"$version"/dist/quarkq-*.whl && quantizes env/bin/quarkq
 }
 deb() { dpkg-deb --field "$1" Package Version Depends && dpkg-deb --extract "$1" tree && quantizes tree/usr/bin/quarkq; }
-archive() { tar --zstd -xf "$1" && quantizes quarkq-"$version"-*/bin/quarkq; }
+archive() { tar --zstd -xf "$1" && quantizes quarkq-"$version"-*/usr/bin/quarkq; }
 bill() { python3 -c "import json, sys; bill = json.load(open(sys.argv[1])); assert bill['bomFormat'] == 'CycloneDX' and len(bill['components']) > 3, bill.keys()" "$1"; }
 zip_file() { python3 -m zipfile -e "$1" tree && test -f tree/quarkq-*/bin/quarkq.exe; }
 windows_wheel() { python3 -c "import sys, zipfile; names = zipfile.ZipFile(sys.argv[1]).namelist(); assert any(n.endswith('quarkq.exe') for n in names) and any(n.endswith('.dll') for n in names)" "$1"; }

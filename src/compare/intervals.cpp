@@ -15,7 +15,7 @@ namespace quarkq::compare {
 namespace {
 
 constexpr size_t kMostDraws = 1000, kFewestDraws = 200;
-constexpr double kMostSteps = 1e8;  ///< Of all draws of a score: about 0.1 s.
+constexpr double kMostSteps = 1e8;  ///< Upper bound for all draws of a score: about 0.1 s.
 constexpr uint64_t kSeed = 49;
 constexpr int64_t kDrawsAtOnce = 8;
 
@@ -106,7 +106,7 @@ SampledScore ratio_of(std::vector<Parts> samples, double (*finish)(double)) {
     double top = 0, bottom = 0;
     for (size_t i = 0; i < weights.size(); ++i) {
       const double weight = weights[i];
-      top += weights[i] == 0 ? 0 : weight * (*shared)[i].top;  // 0 times infinity is no number
+      top += weights[i] == 0 ? 0 : weight * (*shared)[i].top;  // 0 times infinity is NaN
       bottom += weight * (*shared)[i].bottom;
     }
     const double ratio = top / bottom;

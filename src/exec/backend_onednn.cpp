@@ -24,12 +24,7 @@ dnnl::memory placeholder(const Desc& desc) { return {desc, engine(), DNNL_MEMORY
 
 /// Weights as the caller has them, in oneDNN's dimensions: [G, O/G, I/G, kernel...] or without G for one group.
 Desc given_weights(const ConvProblem& p) {
-  ir::Shape strides = p.weight_strides;
-  if (strides.empty()) {
-    strides.assign(p.weights.size(), 1);
-    for (size_t i = p.weights.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * p.weights[i + 1];
-  }
-  ir::Shape dims = p.weights;
+  ir::Shape strides = strides_of_weights(p), dims = p.weights;
   if (p.transposed) {  // ONNX: [I, O/G, k...]; oneDNN wants [G, O/G, I/G, k...]
     dims[0] = p.weights[1];
     dims[1] = p.weights[0] / p.groups;
@@ -128,18 +123,6 @@ typename Forward::primitive_desc describe(const ConvProblem& p, dnnl::algorithm 
 #endif
 }
 
-/// Fewer multiplications, some 2 us of work, end sooner on one thread than another thread wakes: networks of many small
-/// products took up to 1.6 times as long with two threads as with one.
-constexpr double kParallelProducts = 65536;
-
-/// Multiplications of a convolution; of a transposed one, approximately.
-double products(const ConvProblem& p) {
-  double count = 1;
-  for (const int64_t dim : p.transposed ? p.source : p.result) count *= static_cast<double>(dim);
-  for (size_t i = 1; i < p.weights.size(); ++i) count *= static_cast<double>(p.weights[i]);
-  return count;
-}
-
 /// A choice among oneDNN's forms of one convolution.
 template <typename Forward>
 struct Choice {
@@ -166,21 +149,21 @@ bool adds(const PostOp& post) { return post.kind == PostOp::Kind::kAdd; }
 template <typename Forward>
 Choice<Forward> choose(const ConvProblem& p, dnnl::algorithm algorithm) {
   if (mixes_parameters(p.post_ops)) return {};
-  const bool is_small = products(p) < kParallelProducts;
+  const bool one_thread = prefers_one_thread(p);
   std::optional<OneThread> alone;  // a primitive keeps the number of threads that there were when it was described
-  if (is_small) alone.emplace();
+  if (one_thread) alone.emplace();
   const auto first = describe<Forward>(p, algorithm, Layouts::kChannelsLast);
   const std::string implementation = first.impl_info_str();
   if (shares_cache_sets(p, implementation)) {
     if (std::ranges::any_of(p.post_ops, adds)) return {};  // what is added would be converted, too
     const auto blocked = describe<Forward>(p, algorithm, Layouts::kBlocked);
-    if (blocked.impl_info_str() == implementation) return {blocked, is_small};
+    if (blocked.impl_info_str() == implementation) return {blocked, one_thread};
   }
-  if (!follows_threads(implementation) && !is_reference(implementation)) return {first, is_small};
+  if (!follows_threads(implementation) && !is_reference(implementation)) return {first, one_thread};
   if (!p.post_ops.empty()) return {};
   const auto free = describe<Forward>(p, algorithm, Layouts::kFree);
   const std::string own = free.impl_info_str();
-  if (!follows_threads(own) && !is_reference(own)) return {free, is_small};
+  if (!follows_threads(own) && !is_reference(own)) return {free, one_thread};
   const OneThread guard;
   return {describe<Forward>(p, algorithm, Layouts::kChannelsLast), follows_threads(implementation)};
 }

@@ -27,6 +27,11 @@ struct ConvProblem {
   ir::Shape weight_strides;
 };
 
+/// Returns the strides of the weights in elements, one per dimension of `weights`.
+ir::Shape strides_of_weights(const ConvProblem& problem);
+/// Returns whether one thread computes the problem sooner than several.
+bool prefers_one_thread(const ConvProblem& problem);
+
 /// Returns the product of row-major matrices, [m, k] * B, as a 1x1 convolution over [1, k, m, 1], whose channels-last
 /// memory is the left matrix itself. Element (i, j) of B, which is [k, n], is at i * stride_k + j * stride_n.
 ConvProblem product_problem(int64_t m, int64_t k, int64_t n, int64_t stride_k, int64_t stride_n);

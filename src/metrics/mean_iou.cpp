@@ -151,8 +151,8 @@ class MeanIou : public Scorer {
 
   Masks masks_;
   std::string output_;
-  std::vector<Counts> counts_;  ///< Of the newest sample, by class.
-  std::vector<Row> rows_;       ///< Of all samples, without classes that do not occur in them.
+  std::vector<Counts> counts_;  ///< Pixels of the newest sample, by class.
+  std::vector<Row> rows_;       ///< All samples, without classes that do not occur in them.
   size_t classes_ = 0, samples_ = 0;
 };
 

@@ -68,7 +68,7 @@ def a_model_that_is_not_the_trials_is_made_anew(change):
         expect(read_bytes(out) == right, "the result is another one")
 
 
-@test(cases=["model", "weights", "float.txt", "trial.json"])
+@test(cases=["model", "weights", "float.json", "trial.json"])
 def links_in_the_folder_are_not_followed(name):
     """Also for external data: a link could copy any file that the user may read into the output."""
     with temp_folder() as folder:
@@ -76,14 +76,14 @@ def links_in_the_folder_are_not_followed(name):
         line = ["tune", MODEL, "-c", "xint8", *TOP1, "--goal", "drop<=0.5", "-o", out, "--state", state, "--set", "use_external_data_format=true"]
         quarkq(*line, "-q")
         right = [read_bytes(out), read_bytes(out + ".data")]
-        pattern = {"model": "/*/*/t.onnx", "weights": "/*/*/t.onnx.data", "float.txt": "/*/float.txt", "trial.json": "/*/*/trial.json"}[name]
+        pattern = {"model": "/*/*/t.onnx", "weights": "/*/*/t.onnx.data", "float.json": "/*/float.json", "trial.json": "/*/*/trial.json"}[name]
         paths = glob.glob(state + pattern)
         expect(paths, f"no {pattern}")
         for path in paths:
             shutil.copy(path, path + ".copy")
             link(path, path + ".copy")
         report = json.loads(quarkq(*line, "--json").stdout)
-        expect(name == "float.txt" or not report["trials"][0]["reused"], "what the link leads to was taken")
+        expect(name == "float.json" or not report["trials"][0]["reused"], "what the link leads to was taken")
         expect_equal([read_bytes(out), read_bytes(out + ".data")], right, "the result")
 
 

@@ -135,7 +135,8 @@ def quickstart_takes_the_program_out_of_a_wheel():
     expect("build/quickstart/wheel/quarkq/bin/quarkq quantize" in done.stdout, "the command to run next names the unpacked program")
 
 
-@test(cases=[("no such file", ["--wheel", "/nowhere.whl"], 1, "no such wheel"), ("not a wheel", ["--wheel", __file__], 1, "is not a wheel"),
+@test(cases=[("no such file", ["--wheel", "/nowhere.whl"], 1, "no such wheel"),
+             ("no such folder", ["--wheel", "/nowhere/at/all.whl"], 1, "no such wheel"), ("not a wheel", ["--wheel", __file__], 1, "is not a wheel"),
              ("no name", ["--wheel"], 2, "quickstart.sh [--wheel FILE | --build]"), ("unknown", ["--fast"], 2, "--build")])
 def quickstart_says_what_is_wrong(case):
     _, arguments, status, message = case

@@ -324,8 +324,10 @@ def tunes_by_a_function():
         report = quarkq.tune(DIGITS_MODEL, output, goal="value<=1000", **arguments)
         expect(report["met"] and report["metric"] == {"name": "metric", "unit": "", "better": "lower"}, f"report {report}")
         best = quarkq.tune(DIGITS_MODEL, output, settings={"include_fast_ft": False}, **arguments)
-        values = [trial["value"] for trial in best["trials"] if not trial["why_not"]]
-        expect_equal(best["trials"][best["best"]]["value"], min(values), "value of the best")
+        kept = best["trials"][best["best"]]
+        better = [trial for trial in best["trials"] if not trial["why_not"] and trial["value"] < kept["value"]]
+        expect(kept["accepted"] and kept["value"] <= best["trials"][0]["value"], f"{kept}")
+        expect(all(trial["gain"]["high"] >= 0 for trial in better), f"trials that are better beyond noise: {better}")
         expect_equal(sorted(os.listdir(folder)), ["out.onnx", "out.yaml"], "what is left")
         try:
             quarkq.tune(DIGITS_MODEL, output, state=os.path.join(folder, "state"), **arguments)
@@ -333,6 +335,21 @@ def tunes_by_a_function():
             expect("state folder" in str(error), str(error))
         else:
             raise Failure("trials of a function were kept")
+
+
+@test()
+def scores_have_intervals():
+    inputs, labels = os.path.join(DIGITS, "eval", "inputs"), os.path.join(DIGITS, "eval", "labels.csv")
+    wide, narrow = (quarkq.score(DIGITS_MODEL, inputs, metric="top1", labels=labels, limit=100, confidence=level)["metrics"][0] for level in (0.95, 0.5))
+    expect(wide["interval"]["low"] < narrow["interval"]["low"] <= narrow["value"] <= narrow["interval"]["high"], f"{wide} {narrow}")
+    compared = quarkq.evaluate(DIGITS_MODEL, DIGITS_MODEL, inputs, labels=labels, confidence=0.9)["accuracy"]
+    expect(compared["confidence"] == 0.9 and compared["top"][0]["difference"]["mcnemar"] == 1, f"{compared}")
+    try:
+        quarkq.score(DIGITS_MODEL, inputs, metric="top1", labels=labels, confidence=2)
+    except quarkq.UsageError as error:
+        expect("--confidence: found 2" in str(error), str(error))
+    else:
+        raise Failure("a confidence of 2 was taken")
 
 
 @test()

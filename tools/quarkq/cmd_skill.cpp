@@ -30,7 +30,7 @@ constexpr struct Agent {
 };
 
 constexpr std::string_view kMark = "<!-- written by quarkq ";
-constexpr std::string_view kSkillEnd = "; quarkq skill install replaces this file unless it was changed -->\n";
+constexpr std::string_view kMarkEnd = "; quarkq skill install replaces this file unless it was changed -->\n";
 
 struct SkillArgs {
   std::vector<std::string> agents;
@@ -47,18 +47,18 @@ std::string hash_of(std::string_view text) {
 /// Returns the page and a last line with its hash, by which a later version recognizes a page without changes.
 std::string marked_page() {
   const std::string page = embedded_skills().front().text;
-  return cat(page, kMark, version(), ", ", hash_of(page), kSkillEnd);
+  return cat(page, kMark, version(), ", ", hash_of(page), kMarkEnd);
 }
 
 /// Returns whether the text is a page as some version wrote it.
 bool is_unchanged(std::string_view text) {
   const size_t mark = text.rfind(kMark);
   if (mark == std::string_view::npos) return false;
-  const std::string end = cat(", ", hash_of(text.substr(0, mark)), kSkillEnd);
+  const std::string end = cat(", ", hash_of(text.substr(0, mark)), kMarkEnd);
   return text.substr(mark).ends_with(end);
 }
 
-/// Fails with kInvalidArgument if a file that the user changed is in the place of the page.
+/// Fails with kInvalidArgument if the file at this path was changed by the user.
 Status check_place(const std::string& path) {
   if (!paths::is_taken(path)) return Status();
   constexpr size_t kMostBytes = size_t{1} << 20;

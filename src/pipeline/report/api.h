@@ -20,7 +20,7 @@ struct Interface {
   /// A key of settings files.
   struct Setting {
     std::string name;        ///< "Percentile", "quarkq.max_wide".
-    std::string type;        ///< As `quarkq list options` prints it.
+    std::string type;        ///< The type as in `quarkq list options`.
     std::string by_default;  ///< The default as text; may depend on the model.
   };
 

@@ -5,21 +5,18 @@
 #include <omp.h>
 
 #include <cstring>
-#include <memory>
+#include <optional>
 
 #include "base/random.h"
 #include "exec/convolution.h"
+#include "support/conv_problems.h"
 
 namespace quarkq::exec {
 namespace {
 
 constexpr int kThreads[] = {1, 2, 3, 5, 8, 16};
 
-int64_t count(const ir::Shape& dims) {
-  int64_t product = 1;
-  for (const int64_t dim : dims) product *= dim;
-  return product;
-}
+using test::add_axis;
 
 std::vector<float> random_values(NumpyRandom& random, int64_t size) {
   std::vector<float> values(static_cast<size_t>(size));
@@ -34,48 +31,14 @@ std::vector<float> run_conv(const ConvProblem& p, const std::vector<float>& x, c
   const auto made = Convolution::make(p, w.data());
   EXPECT_TRUE(made.ok()) << made.status().message();
   if (!made.ok()) return {};
-  std::vector<std::byte> scratch(made.value()->scratch_bytes() + 64);
-  void* aligned = scratch.data();
-  size_t room = scratch.size();
-  std::align(64, made.value()->scratch_bytes(), aligned, room);
-  std::vector<float> y(static_cast<size_t>(count(p.result)));
-  made.value()->run({x.data(), nullptr, nullptr, {}, y.data(), static_cast<std::byte*>(aligned)});
-  return y;
-}
-
-ConvProblem channels(int64_t instances, int64_t in, int64_t out) {
-  ConvProblem p;
-  p.source = {instances, in};
-  p.weights = {out, in};
-  p.result = {instances, out};
-  return p;
-}
-
-struct Axis {
-  int64_t size, kernel, stride, dilation, begin, end;
-};
-
-/// False when an axis would have no result.
-bool add_axis(ConvProblem& p, const Axis& axis) {
-  const auto [size, kernel, stride, dilation, begin, end] = axis;
-  const int64_t reach = dilation * (kernel - 1) + 1;
-  const int64_t result =
-      p.transposed ? (size - 1) * stride + reach - begin - end : (size + begin + end - reach) / stride + 1;
-  p.source.push_back(size);
-  p.weights.push_back(kernel);
-  p.result.push_back(result);
-  p.strides.push_back(stride);
-  p.dilations.push_back(dilation);
-  p.pads_begin.push_back(begin);
-  p.pads_end.push_back(end);
-  return size + begin + end >= reach && result > 0;
+  return test::results_of(*made.value(), p, {.source = x.data()});
 }
 
 /// A small problem of any kind; nothing when the draw makes no sense.
 std::optional<ConvProblem> draw(NumpyRandom& random, size_t axes) {
   const int64_t in = random.integer(1, 40), out = random.integer(1, 40);
   const int64_t groups = random.integer(0, 3) == 0 ? random.integer(2, 4) : 1;
-  ConvProblem p = channels(random.integer(1, 2), groups * in, groups * out);
+  ConvProblem p = test::conv_of_channels(random.integer(1, 2), groups * in, groups * out);
   p.groups = groups;
   p.transposed = random.integer(0, 4) == 0;
   p.weights = p.transposed ? ir::Shape{groups * in, out} : ir::Shape{groups * out, in};
@@ -93,8 +56,8 @@ class ConvThreadsTest : public testing::Test {
   ~ConvThreadsTest() override { omp_set_num_threads(before_); }
 
   void expect_same_bits(const ConvProblem& p) {
-    const std::vector<float> x = random_values(random(), count(p.source)),
-                             w = random_values(random(), count(p.weights));
+    const std::vector<float> x = random_values(random(), product(p.source)),
+                             w = random_values(random(), product(p.weights));
     const std::vector<float> one = run_conv(p, x, w, 1);
     ASSERT_FALSE(one.empty()) << "source " << testing::PrintToString(p.source);
     for (const int threads : kThreads) {
@@ -115,26 +78,26 @@ class ConvThreadsTest : public testing::Test {
 };
 
 TEST_F(ConvThreadsTest, OneAxisWithWidePads) {
-  ConvProblem p = channels(1, 4, 5);
+  ConvProblem p = test::conv_of_channels(1, 4, 5);
   ASSERT_TRUE(add_axis(p, {9, 4, 1, 1, 2, 1}));
   expect_same_bits(p);
 }
 
 TEST_F(ConvThreadsTest, ManyChannels) {
-  ConvProblem p = channels(1, 316, 10);
+  ConvProblem p = test::conv_of_channels(1, 316, 10);
   ASSERT_TRUE(add_axis(p, {4, 3, 1, 1, 1, 1}) && add_axis(p, {30, 3, 1, 1, 1, 1}));
   expect_same_bits(p);
 }
 
 /// Which the backend computes in a layout of oneDNN's with AVX-512.
 TEST_F(ConvThreadsTest, PixelsThatShareSetsOfTheCache) {
-  ConvProblem wide = channels(2, 1024, 40);
+  ConvProblem wide = test::conv_of_channels(2, 1024, 40);
   ASSERT_TRUE(add_axis(wide, {5, 3, 1, 1, 1, 1}) && add_axis(wide, {14, 3, 1, 1, 1, 1}));
-  ConvProblem odd = channels(1, 512, 21);
+  ConvProblem odd = test::conv_of_channels(1, 512, 21);
   ASSERT_TRUE(add_axis(odd, {5, 3, 2, 1, 1, 1}) && add_axis(odd, {37, 3, 2, 1, 1, 1}));
-  ConvProblem line = channels(1, 512, 32);
+  ConvProblem line = test::conv_of_channels(1, 512, 32);
   ASSERT_TRUE(add_axis(line, {90, 3, 2, 1, 1, 1}));
-  ConvProblem grouped = channels(1, 1024, 96);
+  ConvProblem grouped = test::conv_of_channels(1, 1024, 96);
   grouped.groups = 2;
   grouped.weights = {96, 512};
   ASSERT_TRUE(add_axis(grouped, {4, 3, 1, 1, 1, 1}) && add_axis(grouped, {14, 3, 1, 1, 1, 1}));

@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <memory>
 #include <optional>
 
 #include "base/random.h"
 #include "exec/kernels/elementwise/unary_loops.h"
 #include "exec/kernels/shared/support.h"
+#include "support/conv_problems.h"
 
 namespace quarkq::exec {
 namespace {
@@ -22,16 +22,12 @@ struct Operands {
 
 std::vector<float> results_of(Convolution& convolution, const ConvProblem& p, const Operands& operands,
                               bool knows_weights) {
-  std::vector<std::byte> scratch(convolution.scratch_bytes() + 64);
-  void* aligned = scratch.data();
-  size_t room = scratch.size();
-  std::align(64, convolution.scratch_bytes(), aligned, room);
-  std::vector<float> result(static_cast<size_t>(product(p.result)), std::nanf(""));
   const float* const added[] = {operands.added.data()};
-  convolution.run({operands.source.data(), knows_weights ? nullptr : operands.weights.data(),
-                   p.has_bias ? operands.bias.data() : nullptr, added, result.data(),
-                   static_cast<std::byte*>(aligned)});
-  return result;
+  return test::results_of(convolution, p,
+                          {.source = operands.source.data(),
+                           .weights = knows_weights ? nullptr : operands.weights.data(),
+                           .bias = p.has_bias ? operands.bias.data() : nullptr,
+                           .added = added});
 }
 
 class ConvolutionTest : public testing::Test {
@@ -42,26 +38,15 @@ class ConvolutionTest : public testing::Test {
     return drawn;
   }
 
-  /// A problem that takes_direct(); nothing if the drawn window does not fit.
+  /// Returns a problem that the direct form computes, or nullopt if the drawn window does not fit.
   std::optional<ConvProblem> draw(size_t axes) {
-    ConvProblem p;
     const int64_t in = random_.integer(1, 40), out = random_.integer(1, random_.integer(0, 2) == 0 ? 5 : 150);
-    p.source = {random_.integer(1, 3), in};
-    p.weights = {out, in};
-    p.result = {p.source[0], out};
+    ConvProblem p = test::conv_of_channels(random_.integer(1, 3), in, out);
     p.has_bias = random_.integer(0, 2) == 0;
     for (size_t i = 0; i < axes; ++i) {
       const int64_t kernel = random_.integer(1, 6), dilation = random_.integer(1, 3), size = random_.integer(3, 24);
       const int64_t begin = random_.integer(0, kernel), end = random_.integer(0, kernel);
-      const int64_t reach = dilation * (kernel - 1) + 1, stride = random_.integer(1, 4);
-      if (size + begin + end < reach) return {};
-      p.source.push_back(size);
-      p.weights.push_back(kernel);
-      p.strides.push_back(stride);
-      p.dilations.push_back(dilation);
-      p.pads_begin.push_back(begin);
-      p.pads_end.push_back(end);
-      p.result.push_back((size + begin + end - reach) / stride + 1);
+      if (!test::add_axis(p, {size, kernel, random_.integer(1, 4), dilation, begin, end})) return {};
     }
     return takes_direct(p) ? std::optional(p) : std::nullopt;
   }
@@ -69,8 +54,6 @@ class ConvolutionTest : public testing::Test {
   Operands operands_of(const ConvProblem& p) {
     return {values(product(p.source)), values(product(p.weights)), values(p.result[1]), values(product(p.result))};
   }
-
-  int64_t integer(int64_t low, int64_t high) { return random_.integer(low, high); }
 
  private:
   NumpyRandom random_{23};
@@ -127,12 +110,8 @@ TEST_F(ConvolutionTest, FollowersChangeNoBits) {
 
 /// Weights of a product are [k, n] or its transpose; here those of a 2x1 kernel.
 TEST_F(ConvolutionTest, WeightsMayHaveStrides) {
-  ConvProblem p;
-  p.source = {1, 20, 9, 1};
-  p.weights = {33, 20, 2, 1};
-  p.result = {1, 33, 8, 1};
-  p.strides = p.dilations = {1, 1};
-  p.pads_begin = p.pads_end = {0, 0};
+  ConvProblem p = test::conv_of_channels(1, 20, 33);
+  ASSERT_TRUE(test::add_axis(p, {9, 2, 1, 1, 0, 0}) && test::add_axis(p, {1, 1, 1, 1, 0, 0}));
   ASSERT_TRUE(takes_direct(p));
   Operands operands = operands_of(p);
   const std::vector<float> wanted = results_of(*direct_convolution(p, operands.weights.data()), p, operands, true);
@@ -146,12 +125,8 @@ TEST_F(ConvolutionTest, WeightsMayHaveStrides) {
 }
 
 TEST_F(ConvolutionTest, RefusesWhatTheDirectFormDoesNotCompute) {
-  ConvProblem p;
-  p.source = {1, 4, 8, 8};
-  p.weights = {8, 4, 3, 3};
-  p.result = {1, 8, 8, 8};
-  p.strides = p.dilations = {1, 1};
-  p.pads_begin = p.pads_end = {1, 1};
+  ConvProblem p = test::conv_of_channels(1, 4, 8);
+  ASSERT_TRUE(test::add_axis(p, {8, 3, 1, 1, 1, 1}) && test::add_axis(p, {8, 3, 1, 1, 1, 1}));
   EXPECT_TRUE(takes_direct(p));
   ConvProblem grouped = p, transposed = p, point = p, wide = p;
   grouped.groups = 2;

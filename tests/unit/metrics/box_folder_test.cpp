@@ -113,7 +113,7 @@ TEST(BoxFolderTest, PhotosOfUnknownSizeMayBeStretched) {
     const std::vector<std::string> outputs = {"y"};
     const std::vector<ir::Tensor> values = {row};
     const Status added = run.add({0, "a", outputs, values});
-    return added.ok() ? cat(*run.values().value()[0]) : added.message();
+    return added.ok() ? cat(run.values().value()[0]->value) : added.message();
   };
   options.geometry.input = {20, 100};
   EXPECT_EQ(map(), "1");

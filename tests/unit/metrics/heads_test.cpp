@@ -242,9 +242,9 @@ TEST(MapTest, ScoresResultsByTheNameOfTheImage) {
   const std::vector<std::string> outputs = {"y"};
   ASSERT_TRUE(run.add({0, "a", outputs, values}).ok());
   const auto found = run.values().value();
-  EXPECT_NEAR(*found[0], 0.7, 1e-9);
-  EXPECT_NEAR(*found[1], 1.0, 1e-9);
-  EXPECT_NEAR(*found[2], 1.0, 1e-9);
+  EXPECT_NEAR(found[0]->value, 0.7, 1e-9);
+  EXPECT_NEAR(found[1]->value, 1.0, 1e-9);
+  EXPECT_NEAR(found[2]->value, 1.0, 1e-9);
   EXPECT_NE(run.add({1, "a", outputs, values}).message().find("scored already"), std::string::npos);
   EXPECT_NE(run.add({1, "b", outputs, values}).message().find("no image called b"), std::string::npos);
 }

@@ -85,9 +85,11 @@ TEST(MetricRunTest, TopKCountsRanks) {
   ASSERT_TRUE(add(0, "a", {1, 2, 3}).ok());
   ASSERT_TRUE(add(1, "b", {1, 2, 0}).ok());
   const auto values = run.values().value();
-  EXPECT_EQ(values[0], 0.5);
-  EXPECT_EQ(values[1], 1.0);
-  EXPECT_EQ(values[2], 1.0);
+  EXPECT_EQ(values[0]->value, 0.5);
+  EXPECT_EQ(values[1]->value, 1.0);
+  EXPECT_EQ(values[2]->value, 1.0);
+  EXPECT_EQ(values[0]->samples.hits.size(), 2u);
+  EXPECT_EQ(values[0]->samples.draws.size(), 1000u);
   EXPECT_FALSE(values[3].has_value());
   EXPECT_EQ(add(2, "c", {1, 2, 0}).message(), "sample c: no label in " + labels);
   EXPECT_EQ(add(0, "a", {1, 2}).message(), "sample a: its label is 2, there are scores of 2 classes");
@@ -105,7 +107,7 @@ TEST(MetricRunTest, SeveralOutputsNeedAName) {
   options.request.output = "b";
   MetricRun named = MetricRun::open(top1, options).value();
   ASSERT_TRUE(named.add({0, "s", outputs, values}).ok());
-  EXPECT_EQ(named.values().value()[0], 1.0);
+  EXPECT_EQ(named.values().value()[0]->value, 1.0);
 }
 
 TEST(MetricRunTest, NeedsATruth) {
@@ -120,7 +122,7 @@ TEST(MetricRunTest, ScoresThatAreNoNumbersAreNoHits) {
   const std::vector<ir::Tensor> values = {ir::Tensor::from<float>({2}, std::vector<float>{NAN, 1})};
   const std::vector<std::string> outputs = {"y"};
   ASSERT_TRUE(run.add({0, "s", outputs, values}).ok());
-  EXPECT_EQ(run.values().value()[0], 0.0);
+  EXPECT_EQ(run.values().value()[0]->value, 0.0);
 }
 
 }  // namespace

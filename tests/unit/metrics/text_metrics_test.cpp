@@ -29,7 +29,7 @@ class Scores {
     const std::vector<std::string> outputs = {"logits"};
     QQ_RETURN_IF_ERROR(run.add({0, "a", outputs, values, has_inputs ? &inputs : nullptr}));
     QQ_TRY(const auto found, run.values());
-    return std::vector<double>{*found[0], *found[1]};
+    return std::vector<double>{found[0]->value, found[1]->value};
   }
   std::optional<compare::LanguageModel> model = compare::LanguageModel{0, 0, kVocabulary};
   double height = 2;

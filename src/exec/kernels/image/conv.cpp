@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conv and ConvTranspose on channels-last images through oneDNN. Rank 3 to 5. 16-bit floats are computed in float32 and
+// Conv and ConvTranspose on channels-last images. Rank 3 to 5. 16-bit floats are computed in float32 and
 // rounded once; doubles have their own loops.
 #include "exec/kernels/image/conv.h"
 
@@ -141,25 +141,6 @@ std::span<const OpDef> conv_ops() {
 
 namespace {
 
-/// Spatial positions of one tensor, last dimension fastest, padded in front to three dimensions.
-using Position = std::array<int64_t, 3>;
-
-struct Grid {
-  Position extent = {1, 1, 1};
-  int64_t size() const { return extent[0] * extent[1] * extent[2]; }
-  int64_t index(int64_t a, int64_t b, int64_t c) const { return (a * extent[1] + b) * extent[2] + c; }
-  Position at(int64_t index) const {
-    return {index / (extent[1] * extent[2]), index / extent[2] % extent[1], index % extent[2]};
-  }
-};
-
-Position padded_double(const ir::Shape& list, size_t first, int64_t fill) {
-  Position position = {fill, fill, fill};
-  std::copy(list.begin() + static_cast<int64_t>(first), list.end(),
-            position.end() - (static_cast<int64_t>(list.size()) - static_cast<int64_t>(first)));
-  return position;
-}
-
 /// Places of the kernel, and of the source under them, along one dimension: evenly spaced.
 struct Taps {
   int64_t kernel = 0, source = 0;
@@ -221,8 +202,8 @@ struct DoubleConvolution {
     const int64_t inputs = group_inputs();
     for (int64_t a = 0; a < at[0].count; ++a) {
       for (int64_t b = 0; b < at[1].count; ++b) {
-        const double* x = channels + in_channels * source.index(at[0].place(a), at[1].place(b), at[2].source);
-        const double* w = weights + kernel.index(at[0].tap(a), at[1].tap(b), at[2].kernel);
+        const double* x = channels + in_channels * source.index({at[0].place(a), at[1].place(b), at[2].source});
+        const double* w = weights + kernel.index({at[0].tap(a), at[1].tap(b), at[2].kernel});
         for (int64_t c = 0; c < at[2].count; ++c) {
           const int64_t from = c * at[2].source_step * in_channels, tap = c * at[2].kernel_step;
           double of_tap = 0;
@@ -254,12 +235,12 @@ Kernel convolve_doubles(const ConvProblem& problem) {
   c.groups = problem.groups;
   c.in_channels = problem.source[1];
   c.out_channels = problem.result[1];
-  c.source.extent = padded_double(problem.source, 2, 1);
-  c.kernel.extent = padded_double(problem.weights, 2, 1);
-  c.result.extent = padded_double(problem.result, 2, 1);
-  c.strides = padded_double(problem.strides, 0, 1);
-  c.dilations = padded_double(problem.dilations, 0, 1);
-  c.pads = padded_double(problem.pads_begin, 0, 0);
+  c.source.extent = three_axes(problem.source, 2, 1);
+  c.kernel.extent = three_axes(problem.weights, 2, 1);
+  c.result.extent = three_axes(problem.result, 2, 1);
+  c.strides = three_axes(problem.strides, 0, 1);
+  c.dilations = three_axes(problem.dilations, 0, 1);
+  c.pads = three_axes(problem.pads_begin, 0, 0);
   return [c, images = problem.source[0]](const Run& run) {
     const int64_t positions = c.result.size();
     const int64_t cost = c.kernel.size() * c.group_inputs() * c.out_channels;

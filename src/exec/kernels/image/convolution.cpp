@@ -12,94 +12,69 @@
 #include "base/shared_cache.h"
 #include "exec/kernels/elementwise/unary_loops.h"
 #include "exec/kernels/image/image_loops.h"
+#include "exec/kernels/shared/kernel_shapes.h"
+#include "exec/kernels/shared/support.h"
 
 namespace quarkq::exec {
 namespace {
-
-using Axes = std::array<int64_t, 3>;  ///< of spatial axes; with fewer, the first ones are filled
-
-int64_t volume(const Axes& axes) { return axes[0] * axes[1] * axes[2]; }
-int64_t place(const Axes& extent, int64_t a, int64_t b, int64_t c) { return (a * extent[1] + b) * extent[2] + c; }
-
-Axes axes_of(const std::vector<int64_t>& list, size_t first, int64_t fill) {
-  Axes axes = {fill, fill, fill};
-  std::copy(list.begin() + static_cast<int64_t>(first), list.end(),
-            axes.end() - static_cast<int64_t>(list.size() - first));
-  return axes;
-}
 
 int64_t rounded_up(int64_t count, int64_t block) { return (count + block - 1) / block * block; }
 
 /// Sizes of a problem, and where its windows are in the padded image.
 struct Geometry {
   int64_t images, inputs, outputs;
-  Axes source, kernel, result, strides, dilations, pads;
+  Grid source, kernel, result;
+  Position strides, dilations, pads;
 
   explicit Geometry(const ConvProblem& p)
       : images(p.source[0]),
         inputs(p.source[1]),
         outputs(p.result[1]),
-        source(axes_of(p.source, 2, 1)),
-        kernel(axes_of(p.weights, 2, 1)),
-        result(axes_of(p.result, 2, 1)),
-        strides(axes_of(p.strides, 0, 1)),
-        dilations(axes_of(p.dilations, 0, 1)),
-        pads(axes_of(p.pads_begin, 0, 0)) {}
+        source{three_axes(p.source, 2, 1)},
+        kernel{three_axes(p.weights, 2, 1)},
+        result{three_axes(p.result, 2, 1)},
+        strides(three_axes(p.strides, 0, 1)),
+        dilations(three_axes(p.dilations, 0, 1)),
+        pads(three_axes(p.pads_begin, 0, 0)) {}
 
   bool sums_over_lanes() const { return outputs <= kFewOutputs && inputs >= kInputBlock / 2; }
   /// Input channels of the padded image.
   int64_t channels() const { return sums_over_lanes() ? rounded_up(inputs, kInputBlock) : inputs; }
   int64_t padded_outputs() const { return rounded_up(outputs, kOutputBlock); }
-  int64_t packed_size() const { return volume(kernel) * channels() * (sums_over_lanes() ? outputs : padded_outputs()); }
+  int64_t packed_size() const { return kernel.size() * channels() * (sums_over_lanes() ? outputs : padded_outputs()); }
 
   /// The part of an axis that windows cover.
   int64_t covered(size_t axis) const {
-    return (result[axis] - 1) * strides[axis] + dilations[axis] * (kernel[axis] - 1) + 1;
+    return (result.extent[axis] - 1) * strides[axis] + dilations[axis] * (kernel.extent[axis] - 1) + 1;
   }
   bool copies() const {
     for (size_t i = 0; i < 3; ++i) {
-      if (pads[i] > 0 || covered(i) > source[i]) return true;
+      if (pads[i] > 0 || covered(i) > source.extent[i]) return true;
     }
     return channels() != inputs;
   }
-  /// Extents of the image that windows are read from.
-  Axes padded() const { return copies() ? Axes{covered(0), covered(1), covered(2)} : source; }
+  /// The image that windows are read from.
+  Grid padded() const { return copies() ? Grid{{covered(0), covered(1), covered(2)}} : source; }
 };
 
-/// Element of the weights, in the caller's order, for an output, a tap and an input channel.
-class GivenWeights {
- public:
-  GivenWeights(const ConvProblem& p, const float* data) : data_(data), strides_(p.weight_strides) {
-    if (strides_.empty()) {
-      strides_.assign(p.weights.size(), 1);
-      for (size_t i = p.weights.size() - 1; i-- > 0;) strides_[i] = strides_[i + 1] * p.weights[i + 1];
-    }
-    taps_ = axes_of(strides_, 2, 0);
-  }
-  float at(int64_t output, const Axes& tap, int64_t input) const {
-    return data_[output * strides_[0] + input * strides_[1] + tap[0] * taps_[0] + tap[1] * taps_[1] +
-                 tap[2] * taps_[2]];
-  }
-
- private:
-  const float* data_;
-  ir::Shape strides_;
-  Axes taps_;
-};
-
-/// Writes the weights as the loops read them. Channels beyond the last have zeros.
-void pack(const Geometry& g, const GivenWeights& given, float* packed) {
-  const int64_t channels = g.channels(), taps = volume(g.kernel), outputs = g.outputs;
+/// Writes the weights at `given` as the loops read them. Channels beyond the last have zeros.
+void pack(const ConvProblem& p, const float* given, float* packed) {
+  const Geometry g(p);
+  const ir::Shape strides = strides_of_weights(p);
+  const Position tap_strides = three_axes(strides, 2, 0);
+  const int64_t channels = g.channels(), taps = g.kernel.size(), outputs = g.outputs;
   std::fill_n(packed, g.packed_size(), 0.0f);
   for (int64_t o = 0; o < outputs; ++o) {
     for (int64_t t = 0; t < taps; ++t) {
-      const Axes tap = {t / (g.kernel[1] * g.kernel[2]), t / g.kernel[2] % g.kernel[1], t % g.kernel[2]};
+      const Position tap = g.kernel.at(t);
+      const float* const from =
+          given + o * strides[0] + tap[0] * tap_strides[0] + tap[1] * tap_strides[1] + tap[2] * tap_strides[2];
       for (int64_t i = 0; i < g.inputs; ++i) {
         const int64_t row = t * channels + i;
         const int64_t to = g.sums_over_lanes()
                                ? (row / kInputBlock * outputs + o) * kInputBlock + row % kInputBlock
                                : (o / kOutputBlock * taps * channels + row) * kOutputBlock + o % kOutputBlock;
-        packed[to] = given.at(o, tap, i);
+        packed[to] = from[i * strides[1]];
       }
     }
   }
@@ -111,24 +86,21 @@ std::string key_of_weights(const ConvProblem& p, const float* data) {
   for (const ir::Shape& dims : {p.weights, p.weight_strides}) {
     hash.add({reinterpret_cast<const char*>(dims.data()), dims.size() * sizeof(dims[0])});
   }
-  size_t count = 1;
-  for (const int64_t dim : p.weights) count *= static_cast<size_t>(dim);
-  hash.add(data, count * sizeof(float));
+  hash.add(data, static_cast<size_t>(product(p.weights)) * sizeof(float));
   return hash.text();
 }
 
 /// Copies an image into one with zeros around it and behind its last channel.
-void pad_image(const Geometry& g, const float* source, float* padded) {
-  const int64_t channels = g.channels();
-  const Axes extent = g.padded();
-  parallel_for(extent[0] * extent[1], [&](int64_t row) {
-    float* to = padded + row * extent[2] * channels;
-    std::fill_n(to, extent[2] * channels, 0.0f);
-    const int64_t a = row / extent[1] - g.pads[0], b = row % extent[1] - g.pads[1];
-    if (a < 0 || a >= g.source[0] || b < 0 || b >= g.source[1]) return;
-    const float* from = source + place(g.source, a, b, 0) * g.inputs;
+void pad_image(const Geometry& g, const Grid& image, const float* source, float* padded, Team team) {
+  const int64_t channels = g.channels(), width = image.extent[2];
+  parallel_for(image.extent[0] * image.extent[1], team, [&](int64_t row) {
+    float* to = padded + row * width * channels;
+    std::fill_n(to, width * channels, 0.0f);
+    const int64_t a = row / image.extent[1] - g.pads[0], b = row % image.extent[1] - g.pads[1];
+    if (a < 0 || a >= g.source.extent[0] || b < 0 || b >= g.source.extent[1]) return;
+    const float* from = source + g.source.index({a, b, 0}) * g.inputs;
     to += g.pads[2] * channels;
-    const int64_t count = std::min(g.source[2], extent[2] - g.pads[2]);
+    const int64_t count = std::min(g.source.extent[2], width - g.pads[2]);
     if (channels == g.inputs) {
       std::copy_n(from, std::max<int64_t>(count, 0) * channels, to);
     } else {
@@ -159,26 +131,26 @@ constexpr int64_t kPositions = 96, kChannels = 4 * kOutputBlock;
 
 class DirectConvolution : public Convolution {
  public:
-  DirectConvolution(const ConvProblem& problem, const float* weights) : problem_(problem), geometry_(problem) {
-    const Axes extent = geometry_.padded();
+  DirectConvolution(const ConvProblem& problem, const float* weights)
+      : problem_(problem),
+        geometry_(problem),
+        image_(geometry_.padded()),
+        team_{.threads = prefers_one_thread(problem) ? 1 : 0} {
     // Taps next to each other along the last axis are one run of memory.
-    const Axes &k = geometry_.kernel, &d = geometry_.dilations;
-    const int64_t joined = d[2] == 1 ? k[2] : 1;
+    const Position& dilations = geometry_.dilations;
+    const int64_t joined = dilations[2] == 1 ? geometry_.kernel.extent[2] : 1;
     run_length_ = joined * geometry_.channels();
-    for (int64_t t = 0; t < volume(k); t += joined) {
-      const int64_t a = t / (k[1] * k[2]), b = t / k[2] % k[1], c = t % k[2];
-      runs_.push_back(place(extent, a * d[0], b * d[1], c * d[2]) * geometry_.channels());
-    }
-    const auto packed_count = static_cast<size_t>(geometry_.packed_size());
+    for (int64_t t = 0; t < geometry_.kernel.size(); t += joined)
+      runs_.push_back(element_at(geometry_.kernel.at(t), dilations));
     if (weights != nullptr) {
       static SharedCache<std::vector<float>> all;
       weights_ = all.get(key_of_weights(problem, weights), [&] {
-        auto packed = std::make_shared<std::vector<float>>(packed_count);
-        pack(geometry_, GivenWeights(problem, weights), packed->data());
+        auto packed = std::make_shared<std::vector<float>>(static_cast<size_t>(geometry_.packed_size()));
+        pack(problem, weights, packed->data());
         return packed;
       });
     }
-    padded_count_ = geometry_.copies() ? volume(extent) * geometry_.channels() : 0;
+    padded_count_ = geometry_.copies() ? image_.size() * geometry_.channels() : 0;
     packed_count_ = weights == nullptr ? geometry_.packed_size() : 0;
   }
 
@@ -191,10 +163,10 @@ class DirectConvolution : public Convolution {
     auto* padded = reinterpret_cast<float*>(b.scratch);
     float* const packed = padded + padded_count_;
     float* const bias = packed + packed_count_;
-    if (weights_ == nullptr) pack(g, GivenWeights(problem_, b.weights), packed);
+    if (weights_ == nullptr) pack(problem_, b.weights, packed);
     std::fill_n(bias, g.padded_outputs(), 0.0f);
     if (b.bias != nullptr) std::copy_n(b.bias, g.outputs, bias);
-    const int64_t source_size = volume(g.source) * g.inputs, result_size = volume(g.result) * g.outputs;
+    const int64_t source_size = g.source.size() * g.inputs, result_size = g.result.size() * g.outputs;
     DirectRows rows;
     rows.runs = runs_.data();
     rows.run_count = static_cast<int64_t>(runs_.size());
@@ -204,8 +176,8 @@ class DirectConvolution : public Convolution {
     rows.outputs = g.outputs;
     for (int64_t image = 0; image < g.images; ++image) {
       rows.padded = b.source + image * source_size;
-      if (g.copies()) {
-        pad_image(g, rows.padded, padded);
+      if (padded_count_ > 0) {
+        pad_image(g, image_, rows.padded, padded, team_);
         rows.padded = padded;
       }
       run_image(rows, b, image * result_size);
@@ -216,15 +188,16 @@ class DirectConvolution : public Convolution {
   /// Results from element `first` of the result on.
   void run_image(const DirectRows& image, const ConvBuffers& b, int64_t first) const {
     const Geometry& g = geometry_;
-    const int64_t positions = volume(g.result), parts = (g.outputs + kChannels - 1) / kChannels;
+    const int64_t positions = g.result.size(), parts = (g.outputs + kChannels - 1) / kChannels;
     const int64_t pieces = (positions + kPositions - 1) / kPositions;
-    parallel_for(pieces * parts, [&](int64_t i) {
+    parallel_for(pieces * parts, team_, [&](int64_t i) {
       const int64_t position = i / parts * kPositions, channel = i % parts * kChannels;
       std::array<int64_t, kPositions> starts;
       DirectRows rows = image;
       rows.starts = starts.data();
       rows.count = std::min(kPositions, positions - position);
-      for (int64_t k = 0; k < rows.count; ++k) starts[static_cast<size_t>(k)] = window(position + k);
+      for (int64_t k = 0; k < rows.count; ++k)
+        starts[static_cast<size_t>(k)] = element_at(g.result.at(position + k), g.strides);
       const int64_t end = std::min(channel + kChannels, g.outputs), at = first + position * g.outputs;
       if (g.sums_over_lanes()) {
         QQ_DISPATCH(exec, sum_few_outputs)(rows, b.result + at);
@@ -238,16 +211,16 @@ class DirectConvolution : public Convolution {
     });
   }
 
-  /// Element of the padded image where the window of a position begins.
-  int64_t window(int64_t position) const {
-    const Axes& r = geometry_.result;
-    const Axes& s = geometry_.strides;
-    const int64_t a = position / (r[1] * r[2]), b = position / r[2] % r[1], c = position % r[2];
-    return place(geometry_.padded(), a * s[0], b * s[1], c * s[2]) * geometry_.channels();
+  /// Returns the element of the padded image at `position` times `steps`.
+  int64_t element_at(const Position& position, const Position& steps) const {
+    return image_.index({position[0] * steps[0], position[1] * steps[1], position[2] * steps[2]}) *
+           geometry_.channels();
   }
 
   ConvProblem problem_;
   Geometry geometry_;
+  Grid image_;  ///< The padded image.
+  Team team_;
   std::vector<int64_t> runs_;
   int64_t run_length_ = 0;
   std::shared_ptr<const std::vector<float>> weights_;  ///< null: packed in each call
@@ -259,13 +232,13 @@ class DirectConvolution : public Convolution {
 bool takes_direct(const ConvProblem& p) {
   if (p.groups != 1 || p.transposed || p.source.size() < 3) return false;
   const Geometry g(p);
-  if (volume(g.kernel) < 2) return false;
+  if (g.kernel.size() < 2) return false;
   // Wide pads would make a large image of a small one.
   constexpr double kMostPadded = 1 << 20;
   double padded = 1, source = 1;
   for (size_t i = 0; i < 3; ++i) {
     padded *= static_cast<double>(g.covered(i));
-    source *= static_cast<double>(g.source[i]);
+    source *= static_cast<double>(g.source.extent[i]);
   }
   return padded * static_cast<double>(g.channels()) <=
          std::max(kMostPadded, 4 * source * static_cast<double>(g.inputs));
@@ -273,6 +246,20 @@ bool takes_direct(const ConvProblem& p) {
 
 std::shared_ptr<Convolution> direct_convolution(const ConvProblem& problem, const float* weights) {
   return std::make_shared<DirectConvolution>(problem, weights);
+}
+
+ir::Shape strides_of_weights(const ConvProblem& problem) {
+  return problem.weight_strides.empty() ? row_major_strides(problem.weights) : problem.weight_strides;
+}
+
+/// Fewer multiplications, some 2 us of work, end sooner on one thread than another thread wakes: networks of many small
+/// products took up to 1.6 times as long with two threads as with one.
+bool prefers_one_thread(const ConvProblem& p) {
+  constexpr double kParallelProducts = 65536;
+  double count = 1;
+  for (const int64_t dim : p.transposed ? p.source : p.result) count *= static_cast<double>(dim);
+  for (size_t i = 1; i < p.weights.size(); ++i) count *= static_cast<double>(p.weights[i]);
+  return count < kParallelProducts;
 }
 
 ConvProblem product_problem(int64_t m, int64_t k, int64_t n, int64_t stride_k, int64_t stride_n) {
@@ -294,7 +281,7 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvProblem& proble
   constexpr int64_t kShortSum = 64;
   if (takes_direct(problem)) {
     const Geometry g(problem);
-    const bool is_long = g.inputs * volume(g.kernel) >= kShortSum;
+    const bool is_long = g.inputs * g.kernel.size() >= kShortSum;
     if (is_long && (isa() != Isa::kAvx512 || g.sums_over_lanes())) return direct_convolution(problem, weights);
   }
   return onednn_convolution(problem, weights);

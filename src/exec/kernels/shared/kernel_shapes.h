@@ -2,6 +2,8 @@
 // Sliding windows of convolutions and pools: attributes of a node resolved into numbers, with every limit checked.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -48,5 +50,26 @@ Result<MatMulShapes> read_gemm_matrices(const Prepare& p, const MatMulOperands& 
 
 /// Returns, for every entry of the batch shape, the index of the matrix of an operand with batch dims `own`.
 std::vector<int64_t> matrix_numbers(const ir::Shape& batch, const ir::Shape& own);
+
+/// One number per spatial axis, the last axis fastest in memory. With fewer than three axes the first ones are filled.
+using Position = std::array<int64_t, 3>;
+
+/// The spatial positions of a tensor.
+struct Grid {
+  Position extent = {1, 1, 1};
+  int64_t size() const { return extent[0] * extent[1] * extent[2]; }
+  int64_t index(const Position& p) const { return (p[0] * extent[1] + p[1]) * extent[2] + p[2]; }
+  Position at(int64_t index) const {
+    return {index / (extent[1] * extent[2]), index / extent[2] % extent[1], index % extent[2]};
+  }
+};
+
+/// Returns the numbers of `list` from `first` on, at most three, with `fill` in front of them.
+inline Position three_axes(const ir::Shape& list, size_t first, int64_t fill) {
+  Position position = {fill, fill, fill};
+  std::copy(list.begin() + static_cast<int64_t>(first), list.end(),
+            position.end() - static_cast<int64_t>(list.size() - first));
+  return position;
+}
 
 }  // namespace quarkq::exec

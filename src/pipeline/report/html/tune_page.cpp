@@ -21,7 +21,7 @@ std::string with_interval(const Json& value, const Json& interval) {
   return cat(figure(value), ", ", figure(interval.at("low")), " to ", figure(interval.at("high")));
 }
 
-/// Null for a key that reports of earlier versions do not have.
+/// Returns the value of a key, or null if it is absent, as in reports of earlier versions.
 const Json& row_of(const Json& json, const char* key) {
   static const Json kNull;
   const auto found = json.find(key);
