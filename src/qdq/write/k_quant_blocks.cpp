@@ -1,147 +1,171 @@
 // SPDX-License-Identifier: MIT
-#include "qdq/write/nbits_blocks.h"
-
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "qdq/write/nbits_blocks.h"
 
 namespace quarkq::qdq {
 namespace {
 
-/// Trials of one block: ranges from slightly wider than the block's to narrower ones, which clip its largest values.
-/// Few bits gain from narrow ranges.
-struct Ranges {
-  static constexpr int kTrials = 18;
+/// Factors of a block's range: from slightly more than all of it to less, which clips its largest values. Few bits gain
+/// from narrow ranges.
+struct Factors {
   float widest, narrowest;
 
-  explicit Ranges(int bits)
-      : widest(1.07f),
+  explicit Factors(int bits)
+      : widest(bits == 8 ? 1.004f : 1.07f),
         narrowest(bits <= 2   ? 0.55f
                   : bits == 3 ? 0.7f
                   : bits == 4 ? 0.8f
-                              : 0.985f) {
-    if (bits == 8) widest = 1.004f;
-  }
-  float factor(int trial) const {
-    return widest + (narrowest - widest) * static_cast<float>(trial) / static_cast<float>(kTrials - 1);
+                              : 0.985f) {}
+  float at(int trial, int count) const {
+    return widest + (narrowest - widest) * static_cast<float>(trial) / static_cast<float>(count - 1);
   }
 };
 
+/// The search in one block: grids over the whole range of factors, then grids next to the best of them, each with the
+/// best factor for its codes.
 class Fit {
  public:
   Fit(std::span<const float> values, std::span<const float> importance, const NBitsShape& shape)
-      : values_(values), shape_(shape), weights_(values.size()) {
-    double squares = 0;
-    for (const float value : values) squares += square(static_cast<double>(value));
-    const double typical = std::sqrt(squares / static_cast<double>(values.size()));
-    for (size_t i = 0; i < values.size(); ++i) {
-      const double factor = importance.empty() ? 1.0 : static_cast<double>(importance[i]);
-      weights_[i] = factor * (typical + std::abs(static_cast<double>(values[i])));
-    }
+      : values_(values),
+        shape_(shape),
+        spread_(QQ_DISPATCH(qdq, measure_block)(values)),
+        steps_(values.size()),
+        weights_(values.size()) {
+    const float mean = spread_.squares / static_cast<float>(values.size());
+    QQ_DISPATCH(qdq, weigh_block)(values, importance, std::sqrt(mean), weights_.data());
   }
 
-  /// The grid of round_blocks(), improved by the trials.
-  BlockGrid asymmetric() const {
-    const auto [least, greatest] = std::minmax_element(values_.begin(), values_.end());
-    const float low = std::min(*least, 0.0f), high = std::max(*greatest, 0.0f);
+  BlockGrid asymmetric() {
+    const float low = spread_.low, high = spread_.high;
     if (low == high) return {};
     const float scale = (high - low) / shape_.largest_code();
     const BlockGrid plain{scale, shape_.nearest_code(-low / scale)};
-    Best best;
-    const Ranges ranges(shape_.bits);
-    for (int trial = 0; trial < Ranges::kTrials; ++trial) {
-      for (const float step : {0.0f, -1.0f, 1.0f}) {
-        const float zero = plain.zero + step;
-        if (zero < 0 || zero > shape_.largest_code()) continue;
-        try_grid({scale * ranges.factor(trial), zero}, best);
-      }
-    }
-    return better_of(plain, refined(best.grid));
+    return searched(
+        plain,
+        {{1, plain.zero}, {1, std::max(plain.zero - 1, 0.0f)}, {1, std::min(plain.zero + 1, shape_.largest_code())}});
   }
 
-  BlockGrid symmetric() const {
-    const auto [least, greatest] = std::minmax_element(values_.begin(), values_.end());
-    const float most = std::abs(*greatest) > std::abs(*least) ? *greatest : *least, zero = shape_.middle_code();
+  BlockGrid symmetric() {
+    const float most = spread_.high > -spread_.low ? spread_.high : spread_.low, zero = shape_.middle_code();
     if (most == 0) return {0, zero};
-    const float scale = most / -shape_.middle_code();
-    Best best;
-    const Ranges ranges(shape_.bits);
-    for (int trial = 0; trial < Ranges::kTrials; ++trial) {
-      try_grid({scale * ranges.factor(trial), zero}, best);
-      // The other sign: the largest magnitude becomes the largest code, which is one step less.
-      try_grid({-scale * ranges.factor(trial) * zero / (zero - 1), zero}, best);
-    }
-    return better_of({scale, zero}, refined(best.grid));
+    // The other sign: the largest magnitude becomes the largest code, which is one step less.
+    return searched({most / -zero, zero}, {{1, zero}, {-zero / (zero - 1), zero}});
   }
 
  private:
+  static constexpr int kCount = GridTrials::kCount;
+
+  /// The best of all grids so far, with a factor of the unit as its scale.
   struct Best {
     BlockGrid grid;
-    double gain = 0;  ///< Reduction of the weighted squares by the best scale for the grid's codes.
+    float error = std::numeric_limits<float>::max();
   };
 
-  static double square(double value) { return value * value; }
-
-  float code(float value, const BlockGrid& grid) const {
-    return grid.scale == 0 ? grid.zero : shape_.nearest_code(value / grid.scale + grid.zero);
+  /// `kinds`: grids whose factors are varied.
+  BlockGrid searched(const BlockGrid& plain, const std::vector<BlockGrid>& kinds) {
+    if (!std::isfinite(plain.scale) || !std::isfinite(1.0f / plain.scale)) return plain;
+    QQ_DISPATCH(qdq, divide_block)(values_, plain.scale, steps_.data());
+    const BlockGrid found = better_of({1, plain.zero}, widened(kinds));
+    return {found.scale * plain.scale, found.zero};
   }
 
-  /// Sums over the codes of a grid: of weight * step * value and of weight * step^2.
-  std::pair<double, double> sums(const BlockGrid& grid) const {
-    double products = 0, squares = 0;
-    const float inverse = 1.0f / grid.scale;
-    for (size_t i = 0; i < values_.size(); ++i) {
-      const auto step = static_cast<double>(shape_.nearest_code(values_[i] * inverse + grid.zero) - grid.zero);
-      products += weights_[i] * step * static_cast<double>(values_[i]);
-      squares += weights_[i] * square(step);
+  GridErrors tried(const GridTrials& trials) const {
+    GridErrors found;
+    QQ_DISPATCH(qdq, try_grids)({steps_, weights_, shape_.largest_code()}, trials, found);
+    return found;
+  }
+
+  /// Grids over the whole range, then next to the best.
+  Best widened(const std::vector<BlockGrid>& kinds) const {
+    const Factors factors(shape_.bits);
+    const int count = kCount / static_cast<int>(kinds.size());
+    GridTrials wide, near;
+    for (int t = 0; t < kCount; ++t) {
+      const int trial = std::min(t, count * static_cast<int>(kinds.size()) - 1);
+      const BlockGrid& kind = kinds[static_cast<size_t>(trial / count)];
+      wide.factor[t] = kind.scale * factors.at(trial % count, count);
+      wide.zero[t] = kind.zero;
     }
-    return {products, squares};
-  }
-
-  void try_grid(const BlockGrid& grid, Best& best) const {
-    if (!(std::isfinite(1.0f / grid.scale))) return;
-    const auto [products, squares] = sums(grid);
-    const double gain = squares > 0 ? products * products / squares : 0;
-    if (!(gain > best.gain)) return;  // nor what is not a number
-    best = {{static_cast<float>(products / squares), grid.zero}, gain};
-  }
-
-  /// Codes for the scale, and the scale for the codes, in turn.
-  BlockGrid refined(BlockGrid grid) const {
-    constexpr int kRounds = 2;
-    for (int round = 0; round < kRounds && std::isfinite(1.0f / grid.scale); ++round) {
-      const auto [products, squares] = sums(grid);
-      if (!(squares > 0)) break;
-      grid.scale = static_cast<float>(products / squares);
+    Best best;
+    BlockGrid start = kinds[0];
+    take_best(wide, best, start);
+    const float distance = (factors.widest - factors.narrowest) / static_cast<float>(count - 1);
+    for (int t = 0; t < kCount; ++t) {
+      const float part = (static_cast<float>(t) - (kCount - 1) / 2.0f) / (kCount / 2.0f);
+      near.factor[t] = start.scale * (1 + distance * part);
+      near.zero[t] = start.zero;
     }
-    return grid;
+    take_best(near, best, start);
+    return best;
   }
 
-  /// Errors as stored.
-  double error_of(const BlockGrid& grid) const {
-    double sum = 0;
-    for (size_t i = 0; i < values_.size(); ++i) {
-      const float stored = (code(values_[i], grid) - grid.zero) * grid.scale;
-      sum += weights_[i] * square(static_cast<double>(stored - values_[i]));
+  /// `start` becomes the trial that has led to the best grid.
+  void take_best(const GridTrials& trials, Best& best, BlockGrid& start) const {
+    const GridErrors found = tried(trials);
+    for (int t = 0; t < kCount; ++t) {
+      if (!(found.least[t] < best.error)) continue;
+      best = {{found.factor[t], trials.zero[t]}, found.least[t]};
+      start = {trials.factor[t], trials.zero[t]};
     }
-    return sum;
   }
-  BlockGrid better_of(const BlockGrid& plain, const BlockGrid& found) const {
-    return error_of(found) < error_of(plain) ? found : plain;
+
+  /// Returns the grid with the smaller error as stored.
+  BlockGrid better_of(const BlockGrid& plain, const Best& best) const {
+    if (!(best.error < std::numeric_limits<float>::max())) return plain;
+    GridTrials both;
+    std::fill_n(both.factor, kCount, plain.scale);
+    std::fill_n(both.zero, kCount, plain.zero);
+    both.factor[1] = best.grid.scale;
+    both.zero[1] = best.grid.zero;
+    const GridErrors found = tried(both);
+    return found.stored[1] < found.stored[0] ? best.grid : plain;
   }
 
   std::span<const float> values_;
   const NBitsShape& shape_;
-  std::vector<double> weights_;
+  BlockSpread spread_;
+  std::vector<float> steps_, weights_;
+};
+
+constexpr int64_t kTileColumns = 64;  // Columns per piece of work, so that rows are read in whole cache lines.
+
+/// Blocks of some columns, column by column. Blocks beyond the depth are padded with zeros.
+class ColumnTile {
+ public:
+  ColumnTile(std::span<const float> weight, const NBitsShape& shape, int64_t begin, int64_t end)
+      : weight_(weight), shape_(shape), begin_(begin), columns_(end - begin) {
+    values_.resize(static_cast<size_t>(columns_ * shape.block));
+  }
+
+  void read(int64_t block) {
+    const int64_t first = block * shape_.block, rows = std::min(shape_.block, shape_.depth - first);
+    if (rows < shape_.block) std::ranges::fill(values_, 0.0f);
+    for (int64_t k = 0; k < rows; ++k) {
+      const float* const row = weight_.data() + (first + k) * shape_.columns + begin_;
+      for (int64_t c = 0; c < columns_; ++c) values_[static_cast<size_t>(c * shape_.block + k)] = row[c];
+    }
+  }
+  std::span<const float> column(int64_t c) const {
+    return std::span(values_).subspan(static_cast<size_t>(c * shape_.block), static_cast<size_t>(shape_.block));
+  }
+
+ private:
+  std::span<const float> weight_;
+  const NBitsShape& shape_;
+  int64_t begin_, columns_;
+  std::vector<float> values_;
 };
 
 }  // namespace
 
 BlockGrid fit_k_quant(std::span<const float> values, std::span<const float> importance, const NBitsShape& shape,
                       bool is_symmetric) {
-  const Fit fit(values, importance, shape);
+  Fit fit(values, importance, shape);
   return is_symmetric ? fit.symmetric() : fit.asymmetric();
 }
 
@@ -151,23 +175,24 @@ NBitsWeight k_quant_blocks(std::span<const float> weight, const NBitsShape& shap
   const int64_t blocks = shape.blocks();
   const auto count = static_cast<size_t>(shape.columns * blocks), width = static_cast<size_t>(shape.block);
   NBitsWeight result{std::vector<uint8_t>(count * width), std::vector<float>(count), std::vector<float>(count)};
-  parallel_for(shape.columns * blocks, [&](int64_t at) {
-    const auto i = static_cast<size_t>(at), first = static_cast<size_t>(at % blocks) * width;
-    std::vector<float> values = block_values(weight, shape, at / blocks, at % blocks);
-    const size_t rows = values.size();
-    values.resize(width);
-    std::vector<float> importance;
-    if (!options.importance.empty()) {
-      const auto some = options.importance.subspan(first, rows);
-      importance.assign(some.begin(), some.end());
-      importance.resize(width);
-    }
-    const BlockGrid grid = fit_k_quant(values, importance, shape, options.is_symmetric);
-    result.scales[i] = grid.scale;
-    result.zeros[i] = grid.zero;
-    for (size_t k = 0; k < rows; ++k) {
-      const float code = grid.scale == 0 ? grid.zero : shape.nearest_code(values[k] / grid.scale + grid.zero);
-      result.codes[i * width + k] = static_cast<uint8_t>(code);
+  std::vector<float> importance(options.importance.begin(), options.importance.end());
+  if (!importance.empty()) importance.resize(static_cast<size_t>(blocks) * width);
+  parallel_pieces(shape.columns, kTileColumns, {}, [&](int64_t begin, int64_t end) {
+    ColumnTile tile(weight, shape, begin, end);
+    for (int64_t block = 0; block < blocks; ++block) {
+      tile.read(block);
+      const size_t first = static_cast<size_t>(block) * width;
+      const auto some = importance.empty() ? std::span<const float>() : std::span(importance).subspan(first, width);
+      for (int64_t column = begin; column < end; ++column) {
+        const std::span<const float> values = tile.column(column - begin);
+        const auto i = static_cast<size_t>(column * blocks + block);
+        const BlockGrid grid = fit_k_quant(values, some, shape, options.is_symmetric);
+        result.scales[i] = grid.scale;
+        result.zeros[i] = grid.zero;
+        const auto rows = static_cast<size_t>(std::min(shape.block, shape.depth - block * shape.block));
+        QQ_DISPATCH(qdq, round_block)
+        (values.first(rows), grid, shape.largest_code(), result.codes.data() + i * width);
+      }
     }
   });
   return result;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/isa.h"
 #include "numeric/real_numbers.h"
 
 namespace quarkq::qdq {
@@ -88,5 +89,36 @@ BlockGrid fit_k_quant(std::span<const float> values, std::span<const float> impo
 /// Rounds every block with its fit_k_quant(). The last block of a column is padded with zeros, which count. Uses all
 /// threads; the result does not depend on their number.
 NBitsWeight k_quant_blocks(std::span<const float> weight, const NBitsShape& shape, const KQuantOptions& options);
+
+// Inner loops of fit_k_quant() and k_quant_blocks().
+
+struct BlockSpread {
+  float low = 0, high = 0, squares = 0;  ///< The range with zero, and the sum of the squares.
+};
+/// A block in units of a step, value = step * unit, and the weight of each squared error.
+struct BlockSteps {
+  std::span<const float> steps, weights;
+  float largest = 0;  ///< The largest code.
+};
+/// Grids that are tried together: step = (code - zero) * factor.
+struct GridTrials {
+  static constexpr int kCount = 16;
+  float factor[kCount] = {}, zero[kCount] = {};
+};
+/// Of each grid, in squared units: the error with its codes and the best factor for them, that factor, and the error
+/// with the factor of the trial.
+struct GridErrors {
+  float least[GridTrials::kCount], factor[GridTrials::kCount], stored[GridTrials::kCount];
+};
+
+QQ_DECLARE_ISA(
+    BlockSpread measure_block(std::span<const float> values);
+    /// Computes (typical + |value|) * importance as a part of the largest one. `importance` is empty or [values].
+    void weigh_block(std::span<const float> values, std::span<const float> importance, float typical, float* weights);
+    void divide_block(std::span<const float> values, float unit, float* steps);
+    /// Entries without a best factor (no code but the zero point) are NaN.
+    void try_grids(const BlockSteps& block, const GridTrials& trials, GridErrors& found);
+    /// Computes the codes of `values` for a grid.
+    void round_block(std::span<const float> values, const BlockGrid& grid, float largest, uint8_t* codes);)
 
 }  // namespace quarkq::qdq

@@ -103,8 +103,8 @@ TEST(EmbeddingMetricsTest, MessagesNameTheLine) {
 }
 
 /// F1 and share of exact answers of one sample with two rows of logits.
-Result<std::vector<std::optional<double>>> spans(const std::string& truth, const std::vector<float>& starts,
-                                                 const std::vector<float>& ends) {
+Result<std::vector<double>> spans(const std::string& truth, const std::vector<float>& starts,
+                                  const std::vector<float>& ends) {
   const test::TempFolder folder;
   QQ_TRY(const auto chosen, choose_metrics({"span_f1", "span_exact"}));
   QQ_TRY(auto run, MetricRun::open(chosen, {{.truth_path = folder.write("t.csv", truth)}, 1, false}));
@@ -113,17 +113,18 @@ Result<std::vector<std::optional<double>>> spans(const std::string& truth, const
   const std::vector<ir::Tensor> values = {ir::Tensor::from<float>({2, length}, starts),
                                           ir::Tensor::from<float>({2, length}, ends)};
   QQ_RETURN_IF_ERROR(run.add({0, "questions", outputs, values}));
-  return run.values();
+  QQ_TRY(const auto found, run.values());
+  return std::vector<double>{found[0]->value, found[1]->value};
 }
 
 TEST(SpanMetricsTest, CountPositionsOfTheBestSpan) {
   // Row 0: positions 1 to 2; row 1: the end with the highest logit is before the start, so 2 to 2 wins.
   const std::vector<float> starts = {0, 5, 1, 0, 0, 0, 6, 0}, ends = {0, 1, 5, 0, 7, 0, 2, 1};
   const auto found = spans("0,1,3\n0,2,2\n1,2,2\n", starts, ends).value();
-  EXPECT_NEAR(*found[0], (0.8 + 1) / 2, 1e-12);
-  EXPECT_EQ(*found[1], 0.5);
+  EXPECT_NEAR(found[0], (0.8 + 1) / 2, 1e-12);
+  EXPECT_EQ(found[1], 0.5);
   const std::vector<float> nothing(8, NAN);
-  EXPECT_EQ(*spans("0,1,3\n", nothing, nothing).value()[0], 0);
+  EXPECT_EQ(spans("0,1,3\n", nothing, nothing).value()[0], 0);
   EXPECT_TRUE(has(spans("0,3,1\n", starts, ends).status().message(), "the last position 1 is before the first, 3"));
   EXPECT_TRUE(has(spans("questions,1,3\n", starts, ends).status().message(), "has several rows of results"));
 }

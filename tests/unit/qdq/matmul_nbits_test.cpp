@@ -321,7 +321,7 @@ TEST(QuantizeMatMulNBitsTest, LeavesOtherGemmsAlone) {
 
 TEST(QuantizeMatMulNBitsTest, NamesWhatItCannotTake) {
   const nlohmann::json wrong[] = {{{"Bits", 5}},          {{"GroupSize", 20}},    {{"HeadBits", 1}},
-                                  {{"EmbeddingBits", 2}}, {{"Algorithm", "AWQ"}}, {{"Groups", 16}}};
+                                  {{"EmbeddingBits", 2}}, {{"Algorithm", "RTN"}}, {{"Groups", 16}}};
   for (const nlohmann::json& params : wrong) {
     NBitsBench nbits(params);
     const Result<Changed> changed = pipeline::run_pass(nbits.bench.context, quantize_matmul_nbits);
