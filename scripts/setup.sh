@@ -10,7 +10,7 @@ jobs=${QUARKQ_JOBS:-$(nproc)}
 build_packages=(g++ cmake ninja-build ccache python3 python3-pip ca-certificates libprotobuf-dev protobuf-compiler libdnnl-dev
   libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libstb-dev libxxhash-dev zlib1g-dev ocl-icd-opencl-dev)
 test_packages=(python3-venv libgtest-dev libgmock-dev zsh fish groff-base)
-long_packages=(clang-tidy debootstrap slurm-wlm munge)
+long_packages=(chromium clang-tidy debootstrap slurm-wlm munge)
 windows_packages=(g++-mingw-w64-x86-64-posix)
 wine_packages=(wine64)
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """docs/ builds as a site: links and anchors resolve, and every page is in the navigation of mkdocs.yml."""
+import functools
+import http.server
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 
+from browser import browse, browser
 from harness import ROOT, expect, expect_equal, temp_folder, test
 
 SETTINGS = os.path.join(ROOT, "mkdocs.yml")
@@ -85,3 +89,50 @@ def wrong_versions_are_refused(arguments):
         os.mkdir(os.path.join(folder, "site"))
         result = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "add_site_version.py"), *arguments.split()], cwd=folder, capture_output=True, text=True, check=False)
         expect_equal((result.returncode, os.listdir(folder)), (1, ["site"]), result.stderr)
+
+
+# Opens pages in frames of one width, and writes what each shows into the title.
+PROBE = """<body><script>
+const found = [], pages = %s;
+const show = (page) => new Promise(done => {
+  const frame = document.createElement("iframe");
+  frame.style = "width:%dpx;height:900px;border:0";
+  frame.onload = () => setTimeout(() => {
+    const d = frame.contentDocument, root = d.documentElement, pictures = [...d.images];
+    found.push({page, wide: root.scrollWidth, room: root.clientWidth, tables: d.querySelectorAll("article table").length,
+                pictures: pictures.length, broken: pictures.filter(one => !one.naturalWidth).map(one => one.src), heading: d.querySelector("h1").innerText});
+    frame.remove();
+    done();
+  }, 500);
+  frame.src = page;
+  document.body.append(frame);
+});
+(async () => { for (const page of pages) await show(page); document.title = JSON.stringify(found); })();
+</script>"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@test(cases=["390", "1200"])
+def pages_open_in_a_browser(width):
+    browser()
+    pages = ["index.html", "results/index.html", "recipes/index.html", "recipes/digits/index.html", "targets/index.html", "options/index.html"]
+    with temp_folder() as site:
+        expect_equal(build(SETTINGS, site).returncode, 0, "exit code of mkdocs")
+        with open(os.path.join(site, "probe.html"), "w", encoding="utf-8") as file:
+            file.write(PROBE % (json.dumps(pages), int(width)))
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            seen = re.search(r"<title>(\[.*?\])</title>", browse("--virtual-time-budget=60000", "--dump-dom", f"http://127.0.0.1:{server.server_port}/probe.html"))
+            server.shutdown()
+    expect(seen, "the browser did not run the probe")
+    found = {one["page"]: one for one in json.loads(seen[1].replace("&amp;", "&"))}
+    expect_equal(sorted(found), sorted(pages), "pages that opened")
+    for page, one in found.items():
+        expect(one["wide"] <= one["room"] and one["heading"], f"{page} in {width} pixels: {one}")
+        expect_equal(one["broken"], [], f"pictures of {page} that do not load")
+    expect(found["results/index.html"]["pictures"] >= 1 and found["results/index.html"]["tables"] >= 16, f"results: {found['results/index.html']}")
+    return f"{len(found)} pages"
