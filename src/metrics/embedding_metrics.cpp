@@ -171,7 +171,7 @@ class PairCorrelation : public EmbeddingScorer {
   std::vector<Relation> pairs_;
 };
 
-/// What is relevant to a query, with its grade.
+/// Grades of the documents that are relevant to a query, by row.
 using Grades = std::map<size_t, double>;
 
 class Retrieval : public EmbeddingScorer {
@@ -189,7 +189,7 @@ class Retrieval : public EmbeddingScorer {
       queries[query][document] = pair.numbers[0];
       found.insert(document);
     }
-    std::vector<size_t> candidates;  // a query is a document only if the truth says so
+    std::vector<size_t> candidates;  // queries only if the truth lists them as documents
     for (size_t row = 0; row < embeddings().rows(); ++row) {
       if (found.contains(row) || !queries.contains(row)) candidates.push_back(row);
     }

@@ -9,7 +9,7 @@ namespace quarkq::metrics {
 
 namespace {
 
-/// Classes lie side by side, in the last dimension that is more than one.
+/// Whether the last dimension above 1 has one entry per class.
 bool has_classes_last(const ir::Shape& dims, size_t classes) {
   const auto last = std::find_if(dims.rbegin(), dims.rend(), [](int64_t dim) { return dim != 1; });
   return last != dims.rend() && static_cast<size_t>(*last) == classes;
@@ -171,7 +171,7 @@ ScorerResult open_f1(const ScoringOptions& options) {
   return std::unique_ptr<Scorer>(std::make_unique<F1>(std::move(reader)));
 }
 
-// How probable a model holds the right labels, by the softmax of its logits: perplexity, and bits per label.
+// How probable a model considers the right labels, by the softmax of its logits: perplexity, and bits per label.
 
 namespace {
 

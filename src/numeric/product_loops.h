@@ -19,6 +19,7 @@ struct ConstMatrixPart {
   const float* data = nullptr;
   int64_t stride = 0;
 };
+/// Size of the sum, and the number of terms of each of its elements.
 struct ProductShape {
   int64_t rows = 0, columns = 0, depth = 0;
 };
@@ -35,9 +36,10 @@ class Gram {
   /// Adds `rows` consecutive inputs of `depth` values. Uses all threads; no sum depends on their number.
   void add(std::span<const float> inputs, int64_t rows);
   int64_t depth() const { return depth_; }
+  /// Returns the sum of x[row] * x[column] over all inputs.
   /// REQUIRES: column >= row.
   float at(int64_t row, int64_t column) const { return sums_[static_cast<size_t>(row * depth_ + column)]; }
-  /// Returns the whole symmetric matrix, and leaves none behind.
+  /// Returns the whole symmetric matrix, [depth, depth]. The object has no sums afterwards and cannot be used again.
   std::vector<float> take();
 
  private:

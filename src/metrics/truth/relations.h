@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Statements about rows of results: pairs with a score, and spans of positions.
+// Statements about rows of results, from a text file with one per line: pairs of rows with a score ("a,b,4.5"), and
+// rows with the first and the last position of a span ("a,3,7"). A row is one embedding, or the logits of one text.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,9 @@ namespace quarkq::metrics {
 /// Places of rows of results, in their order and by the name of their sample. A sample may have several rows.
 class RowNames {
  public:
-  /// Adds the rows of the sample called `name`.
+  /// Adds the rows of the sample called `name`. Rows are numbered from 0 in the order of the calls.
   void add(const std::string& name, size_t rows);
+  /// Returns the number of rows of all samples.
   size_t size() const { return rows_; }
   /// Returns the row that `text` refers to: the name of a sample with one row (also without folders and suffix), or
   /// the number of a row, from 0. Fails with kBadData, naming `place`.
@@ -30,18 +32,18 @@ class RowNames {
 
 /// A line of a truth file: one or two rows and numbers.
 struct Relation {
-  std::vector<std::string> rows;
+  std::vector<std::string> rows;  ///< References in a form that RowNames::find() takes.
   std::vector<double> numbers;
   std::string place;  ///< "pairs.csv:3", for messages.
 };
 
-/// Reads lines of cells between commas: `rows` references and then at least `numbers` numbers; missing numbers are 1 if
-/// `numbers` is 0. A first line whose last cell is not a number is a header. `allowed` describes a line in messages.
-/// Fails with kBadData naming the line.
 struct RelationForm {
-  size_t rows = 2, numbers = 1;
-  const char* allowed = "a,b,score";
+  size_t rows = 2;                    ///< References at the start of a line.
+  size_t numbers = 1;                 ///< Numbers that follow at least; missing numbers are 1 if it is 0.
+  const char* allowed = "a,b,score";  ///< A line, for messages.
 };
+/// Reads lines of cells between commas. A first line whose last cell is not a number is a header. Fails with kBadData
+/// naming the line.
 Result<std::vector<Relation>> read_relations(const std::string& path, const RelationForm& form);
 
 }  // namespace quarkq::metrics

@@ -77,7 +77,7 @@ EvaluateModelsRequest models_request(const ScoreRequest& request) {
   return models;
 }
 
-/// How samples are read, and `asked`, the settings that say so.
+/// Returns how samples are read according to the settings `asked`.
 Result<calib::DataOptions> score_data_options(const ScoreRequest& request, const config::QuantConfig& asked) {
   QQ_TRY(calib::DataOptions options, pipeline::data_options(asked));
   options.folder = request.data_folder;

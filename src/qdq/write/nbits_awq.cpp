@@ -36,7 +36,7 @@ Part columns_of(const ScaledMatrix& matrix, int64_t begin, int64_t step, int64_t
 }
 
 /// [rows, depth] as [depth, rows].
-std::vector<float> turned(std::span<const float> inputs, size_t depth) {
+std::vector<float> by_channel(std::span<const float> inputs, size_t depth) {
   const size_t rows = inputs.size() / depth;
   std::vector<float> made(inputs.size());
   for (size_t r = 0; r < rows; ++r) {
@@ -48,7 +48,7 @@ std::vector<float> turned(std::span<const float> inputs, size_t depth) {
 class Search {
  public:
   Search(std::span<const float> inputs, std::span<const float> moments)
-      : depth_(moments.size()), inputs_(turned(inputs, depth_)), moments_(moments) {}
+      : depth_(moments.size()), inputs_(by_channel(inputs, depth_)), moments_(moments) {}
 
   /// Scales of a power of the channels' magnitudes, with a geometric middle of 1.
   std::vector<float> scales_of(int power) const {

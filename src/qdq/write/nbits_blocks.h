@@ -105,10 +105,11 @@ struct GridTrials {
   static constexpr int kCount = 16;
   float factor[kCount] = {}, zero[kCount] = {};
 };
-/// Of each grid, in squared units: the error with its codes and the best factor for them, that factor, and the error
-/// with the factor of the trial.
+/// Squared errors of the grids in squared units.
 struct GridErrors {
-  float least[GridTrials::kCount], factor[GridTrials::kCount], stored[GridTrials::kCount];
+  float least[GridTrials::kCount];   ///< With the best factor for the codes of the grid.
+  float factor[GridTrials::kCount];  ///< This best factor.
+  float stored[GridTrials::kCount];  ///< With the factor of the trial.
 };
 
 QQ_DECLARE_ISA(

@@ -28,7 +28,7 @@ struct ScaleTaker {
 /// if there are none.
 std::optional<std::vector<ScaleTaker>> find_scale_takers(const ir::Graph& graph, ir::ValueId value, int64_t channels);
 
-/// Returns the takers behind the reshapes and products of an attention that computes `value`, or nullopt.
+/// Returns the takers before the reshapes and products of an attention that computes `value`, or nullopt.
 std::optional<std::vector<ScaleTaker>> find_head_takers(const ir::Graph& graph, ir::ValueId value, int64_t channels);
 
 /// A matrix and its samples for the choice of scales.
@@ -94,8 +94,8 @@ QQ_DECLARE_ISA(
     void column_losses(const RoundingPiece& piece, const float* products, double* losses);
     /// Moves the offsets by `rate` against the sign of their gradient, and computes the gradients of the grids.
     void move_offsets(const RoundingPiece& piece, const RoundingGradient& gradient, float rate);
-    /// Moves the codes of a row to where the loss is least while all others stay. `products` are those of the row,
-    /// which are not adapted; `moved` becomes the change of its error. Returns whether a code moved.
+    /// Moves the codes of a row to where the loss is least while all others stay. `products` is the row
+    /// of the products, which is not adapted; `moved` becomes the change of its error. Returns whether a code moved.
     bool move_codes(const RoundingPiece& piece, const float* products, RoundingRow row, float* moved);)
 
 }  // namespace quarkq::qdq
