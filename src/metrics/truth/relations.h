@@ -22,7 +22,8 @@ class RowNames {
   /// Returns the number of rows of all samples.
   size_t size() const { return rows_; }
   /// Returns the row that `text` refers to: the name of a sample with one row (also without folders and suffix), or
-  /// the number of a row, from 0. Fails with kBadData, naming `place`.
+  /// the number of a row, from 0. Fails with kBadData, naming `place`, if there is none or the sample has several
+  /// rows.
   Result<size_t> find(const std::string& text, const std::string& place) const;
 
  private:
