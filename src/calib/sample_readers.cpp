@@ -76,6 +76,68 @@ Result<std::unique_ptr<DataReader>> make_callback_reader(std::vector<InputSpec> 
   return std::unique_ptr<DataReader>(std::make_unique<CallbackReader>(std::move(inputs), std::move(source)));
 }
 
+// Rows of batches.
+
+Result<std::unique_ptr<DataReader>> SplitBatches::open(std::unique_ptr<DataReader> batches, std::vector<bool> is_split,
+                                                       int64_t rows) {
+  QQ_CHECK(batches->size() > 0 && rows > 0);
+  std::unique_ptr<SplitBatches> reader(new SplitBatches(std::move(batches), std::move(is_split), rows));
+  const size_t last = reader->batches_->size() - 1;
+  QQ_TRY(const auto batch, reader->batch(last));
+  const auto split = std::ranges::find(reader->is_split_, true) - reader->is_split_.begin();
+  reader->size_ =
+      last * static_cast<size_t>(rows) + static_cast<size_t>(batch->inputs[static_cast<size_t>(split)].dims()[0]);
+  return std::unique_ptr<DataReader>(std::move(reader));
+}
+
+Result<std::shared_ptr<const Sample>> SplitBatches::batch(size_t index) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (kept_.second != nullptr && kept_.first == index) return kept_.second;
+  QQ_TRY(Sample sample, batches_->read(index));
+  const bool is_last = index + 1 == batches_->size();
+  int64_t rows = is_last ? 0 : rows_;
+  for (size_t i = 0; i < is_split_.size(); ++i) {
+    if (!is_split_[i]) continue;
+    const int64_t found = sample.inputs[i].dims()[0];
+    if (rows == 0) rows = found;
+    if (found == rows && found >= 1 && found <= rows_) continue;
+    return bad_data(i < sample.files.size() ? sample.files[i] : cat("sample ", sample.name), ": found ", found,
+                    " rows, the first sample has ", rows_,
+                    "; all samples must have as many, only the last one may have fewer");
+  }
+  kept_ = {index, std::make_shared<const Sample>(std::move(sample))};
+  return kept_.second;
+}
+
+std::vector<DataNote> SplitBatches::notes() const {
+  std::vector<DataNote> notes = batches_->notes();
+  notes.push_back(
+      {"samples-split", "samples", cat("each has ", rows_, " rows, which are run one by one: ", size_, " samples")});
+  return notes;
+}
+
+Result<Sample> SplitBatches::read(size_t index) const {
+  const auto rows = static_cast<size_t>(rows_);
+  const size_t row = index % rows;
+  QQ_TRY(const auto batch, this->batch(index / rows));
+  Sample sample{cat(batch->name, "_", row), {}, {}};
+  for (size_t i = 0; i < is_split_.size(); ++i) {
+    const ir::Tensor& whole = batch->inputs[i];
+    if (is_split_[i]) {
+      ir::Shape dims = whole.dims();
+      const int64_t bytes = whole.bytes() / dims[0];
+      dims[0] = 1;
+      sample.inputs.push_back(
+          ir::Tensor::adopt(whole.type(), std::move(dims), batch, whole.raw() + row * static_cast<size_t>(bytes)));
+    } else {
+      sample.inputs.push_back(whole);
+    }
+    if (i < batch->files.size())
+      sample.files.push_back(is_split_[i] ? cat(batch->files[i], " row ", row) : batch->files[i]);
+  }
+  return sample;
+}
+
 // Random samples, number for number those of the reference (ref:samples#random-samples).
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,33 @@ class SomeSamples final : public DataReader {
  private:
   std::unique_ptr<DataReader> all_;
   std::vector<size_t> numbers_;
+};
+
+/// Rows of batches as samples of their own, NAME_0, NAME_1, ...
+class SplitBatches final : public DataReader {
+ public:
+  /// Reads `batches`, whose samples have `rows` rows along axis 0 of the inputs in `is_split`, the last sample at most
+  /// as many. Other inputs are passed on whole. Fails with kBadData if the last sample cannot be read.
+  static Result<std::unique_ptr<DataReader>> open(std::unique_ptr<DataReader> batches, std::vector<bool> is_split,
+                                                  int64_t rows);
+
+  size_t size() const override { return size_; }
+  Result<Sample> read(size_t index) const override;
+  std::vector<DataNote> notes() const override;
+
+ private:
+  SplitBatches(std::unique_ptr<DataReader> batches, std::vector<bool> is_split, int64_t rows)
+      : batches_(std::move(batches)), is_split_(std::move(is_split)), rows_(rows) {}
+  /// Returns the batch from its cache, or reads it. Fails with kBadData if its inputs do not have the same number of
+  /// rows, up to rows_.
+  Result<std::shared_ptr<const Sample>> batch(size_t index) const;
+
+  std::unique_ptr<DataReader> batches_;
+  std::vector<bool> is_split_;
+  int64_t rows_;
+  size_t size_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::pair<size_t, std::shared_ptr<const Sample>> kept_;  ///< The batch read last.
 };
 
 // Samples with values. A model may be run on a sample without values, but not calibrated or judged on it.

@@ -105,9 +105,13 @@ Result<OutputGuard> OutputGuard::on_random_sample(const ir::Model& model, const 
 
 double OutputGuard::distance(const ir::Model& model) const {
   const Result<std::vector<ir::Tensor>> found = run(model);
-  if (!found.ok() || found.value().size() != outputs_.size()) return kInfinity;
+  return found.ok() ? distance_to(found.value()) : kInfinity;
+}
+
+double OutputGuard::distance_to(const std::vector<ir::Tensor>& outputs) const {
+  if (outputs.size() != outputs_.size()) return kInfinity;
   double worst = 0;
-  for (size_t i = 0; i < outputs_.size(); ++i) worst = std::max(worst, output_distance(outputs_[i], found.value()[i]));
+  for (size_t i = 0; i < outputs_.size(); ++i) worst = std::max(worst, output_distance(outputs_[i], outputs[i]));
   return worst;
 }
 

@@ -38,6 +38,9 @@ class OutputGuard {
   /// Returns the largest difference between the outputs of `model` and the baseline, relative to the largest magnitude
   /// of the output. Returns infinity if shapes or types changed, or if the model cannot be run.
   double distance(const ir::Model& model) const;
+  /// Returns this difference for outputs that were computed elsewhere.
+  double distance_to(const std::vector<ir::Tensor>& outputs) const;
+  const std::vector<ir::Tensor>& outputs() const { return outputs_; }
   /// Distances up to this value are due to rounding, such as another summation order. Larger for float16 outputs and
   /// for deep models.
   double tolerance() const { return tolerance_; }
@@ -60,5 +63,17 @@ class OutputGuard {
 /// by more than rounding, or if only the converted model cannot be run. A model that the executor cannot run is not
 /// verified.
 Result<ir::Model> convert_opset(const ir::Model& model, const exec::Environment& environment, int64_t target);
+
+// Models whose batch is a number above 1, for NPUs that compute the first row only: batch_of_one.cpp.
+
+/// Returns the first dimension of all inputs of rank 2 and more, or nullopt unless they have the same number there and
+/// it is above 1. Such a dimension is not always a batch: with_batch_of_one() finds out.
+std::optional<int64_t> batch_above_one(const ir::Graph& graph);
+
+/// Returns the model with inputs and outputs [1, ...] instead of [n, ...]. The result was run on rows of a random
+/// sample: it computes row i of the outputs from row i of the inputs. Constant shapes of Reshape, Expand and
+/// ConstantOfShape are adapted. Fails with kUnsupported, stating the reason, if rows depend on each other or an output
+/// has other dimensions. REQUIRES: batch_above_one().
+Result<ir::Model> with_batch_of_one(const ir::Model& model, const exec::Environment& environment);
 
 }  // namespace quarkq::pass

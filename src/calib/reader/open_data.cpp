@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
+#include <utility>
 
 #include "base/file_system.h"
 #include "base/paths.h"
@@ -10,6 +12,7 @@
 #include "calib/reader/file_formats.h"
 #include "calib/reader/fit_samples.h"
 #include "calib/reader/sample_files.h"
+#include "calib/sample_readers.h"
 
 namespace quarkq::calib {
 
@@ -159,6 +162,33 @@ Result<std::unique_ptr<DataReader>> open_files(std::shared_ptr<const FileTree> t
   return std::unique_ptr<DataReader>(std::move(reader));
 }
 
+/// Returns the samples row by row if they are batches of several rows and the inputs take one. Returns null if they are
+/// something else.
+std::unique_ptr<DataReader> open_rows(std::shared_ptr<const FileTree> tree, DataOptions options,
+                                      std::vector<InputSpec> inputs) {
+  std::vector<bool> is_split;
+  for (InputSpec& input : inputs) {
+    is_split.push_back(input.has_shape && input.dims.size() > 1 && input.dims[0] == 1);
+    if (is_split.back()) input.dims[0] = -1;
+  }
+  const auto split = static_cast<size_t>(std::ranges::find(is_split, true) - is_split.begin());
+  if (split == is_split.size()) return nullptr;
+  const size_t limit = std::exchange(options.limit, 0);
+  Result<std::unique_ptr<DataReader>> batches = open_files(std::move(tree), options, std::move(inputs));
+  if (!batches.ok()) return nullptr;
+  const Result<Sample> first = batches.value()->read(0);
+  if (!first.ok()) return nullptr;
+  const int64_t rows = first.value().inputs[split].dims()[0];
+  if (rows < 2) return nullptr;
+  Result<std::unique_ptr<DataReader>> opened =
+      SplitBatches::open(std::move(batches).value(), std::move(is_split), rows);
+  if (!opened.ok() || limit == 0 || limit >= opened.value()->size())
+    return opened.ok() ? std::move(opened).value() : nullptr;
+  std::vector<size_t> numbers(limit);
+  std::iota(numbers.begin(), numbers.end(), size_t{0});
+  return std::make_unique<SomeSamples>(std::move(opened).value(), std::move(numbers));
+}
+
 /// Where texts are all that the folder holds.
 std::string advice_for_texts(const FileTree& tree, const std::string& folder) {
   const Result<std::vector<std::string>> files = tree.files(folder);
@@ -191,7 +221,10 @@ Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::v
   }
   const auto open = [&](std::vector<InputSpec> given) {
     if (is_file && !is_archive) return open_single_file(options, std::move(given));
-    Result<std::unique_ptr<DataReader>> opened = open_files(tree, options, std::move(given));
+    Result<std::unique_ptr<DataReader>> opened = open_files(tree, options, given);
+    if (!opened.ok()) {
+      if (auto rows = open_rows(tree, options, std::move(given))) return Result(std::move(rows));
+    }
     const std::string advice = opened.ok() ? "" : advice_for_texts(*tree, options.folder);
     return advice.empty() ? std::move(opened) : bad_data(opened.status().message(), advice);
   };

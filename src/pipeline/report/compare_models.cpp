@@ -51,6 +51,14 @@ Result<ir::Model> load_typed(const ModelFile& file, const exec::Environment& env
   return model;
 }
 
+/// Whether all inputs that may have a batch have one row.
+bool has_batch_of_one(const ir::Graph& graph) {
+  return std::ranges::all_of(graph.required_inputs(), [&](ir::ValueId id) {
+    const ir::ValueType& type = graph.value(id).type;
+    return type.dims.size() < 2 || type.dims[0].size == 1;
+  });
+}
+
 /// Returns the shapes of inputs that only `quantized` fixes: photos then become what both models take.
 config::LegalizeBlock shapes_of(const ir::Graph& quantized, const ir::Graph& graph) {
   config::LegalizeBlock fixed;
@@ -193,6 +201,7 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, const exec::
     QQ_TRY(models.float_model, load_typed(float_file, models.environment, diagnostics));
     QQ_RETURN_IF_ERROR(pin_shapes(models.float_model, asked.legalize, diagnostics).context(request.float_path));
   }
+  if (has_batch_of_one(models.quantized_model.graph)) take_batch_of_one(models.float_model, environment, diagnostics);
   const config::LegalizeBlock fixed = shapes_of(models.quantized_model.graph, models.float_model.graph);
   QQ_RETURN_IF_ERROR(pin_shapes(models.float_model, fixed, diagnostics).context(request.float_path));
   QQ_TRY(const calib::DataOptions options, data_options(asked));

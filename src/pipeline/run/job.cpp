@@ -18,6 +18,7 @@
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"
+#include "pass/output_guard.h"
 #include "pipeline/run/conversions.h"
 #include "pipeline/run/facts.h"
 #include "pipeline/run/model_interface.h"
@@ -127,9 +128,22 @@ Result<Job> open_job(const ModelFile& given, const AskedSettings& request, exec:
   config::LegalizeBlock pinned = settings.legalize;
   if (settings.is_of_default_target("legalize.batch")) pinned.batch.reset();  // pin_default_batch()
   QQ_RETURN_IF_ERROR(pin_shapes(model, pinned, diagnostics).context(model_path));
+  if (pinned.batch == 1) take_batch_of_one(model, environment, diagnostics);
   const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + loaded.external_bytes;
   QQ_TRY(CutTailPtr tail, cut_tail(model, settings, diagnostics));
   return Job{std::move(model), std::move(settings), std::move(environment), bytes, file.requantizes, std::move(tail)};
+}
+
+void take_batch_of_one(ir::Model& model, const exec::Environment& environment, Diagnostics& diagnostics) {
+  const std::optional<int64_t> batch = pass::batch_above_one(model.graph);
+  if (!batch) return;
+  Result<ir::Model> single = pass::with_batch_of_one(model, environment);
+  if (!single.ok()) {
+    diagnostics.add("batch-kept", cat("batch of ", *batch), single.status().message());
+    return;
+  }
+  model = std::move(single).value();
+  diagnostics.add("shape-set", cat("batch of ", *batch), "becomes 1, call the result once for each row");
 }
 
 void begin(RunState& state, const Job& job) {
@@ -201,6 +215,14 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
   return calib::make_callback_reader(calib::input_specs(graph), std::move(limited));
 }
 
+namespace {
+
+bool has_note(const calib::DataReader& samples, std::string_view id) {
+  return std::ranges::any_of(samples.notes(), [&](const calib::DataNote& note) { return note.id.row().id == id; });
+}
+
+}  // namespace
+
 Status pin_default_batch(Job& job, const SampleSource& source, const std::string& folder, Diagnostics& diagnostics) {
   if (!job.settings.is_of_default_target("legalize.batch")) return Status();
   config::LegalizeBlock batch;
@@ -211,7 +233,8 @@ Status pin_default_batch(Job& job, const SampleSource& source, const std::string
   if (source || !is_random_data(source, folder, job.settings)) {
     const ir::Model whole = std::exchange(job.model, pinned);
     const Result<std::unique_ptr<calib::DataReader>> samples = open_samples(source, folder, job);
-    const bool fits = samples.ok() && (samples.value() == nullptr || samples.value()->read(0).ok());
+    const bool fits = samples.ok() && (samples.value() == nullptr ||
+                                       (samples.value()->read(0).ok() && !has_note(*samples.value(), "samples-split")));
     if (!fits) {
       job.model = whole;
       return Status();

@@ -107,6 +107,10 @@ void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics);
 /// user named the target, open_job() has done so.
 Status pin_default_batch(Job& job, const SampleSource& source, const std::string& folder, Diagnostics& diagnostics);
 
+/// Replaces a model whose inputs have a fixed batch above 1 by pass::with_batch_of_one(). If that fails, the model
+/// stays and a finding states why.
+void take_batch_of_one(ir::Model& model, const exec::Environment& environment, Diagnostics& diagnostics);
+
 /// Returns whether open_samples() creates random data.
 bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings);
 

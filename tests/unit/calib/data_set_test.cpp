@@ -47,6 +47,34 @@ TEST(DataSetTest, AFolderOfTheInputsNameIsNoClass) {
   EXPECT_EQ(sample_names(in_folder(folder.path()), kX), Names{"a"});
 }
 
+TEST(DataSetTest, BatchesAreCutIntoRows) {
+  const TempFolder folder;
+  folder.write("x/a.npy", rows_npy(3));
+  folder.write("x/b.npy", rows_npy(2));
+  folder.write("k/a.npy", npy_of(8));
+  folder.write("k/b.npy", npy_of(9));
+  const std::vector<InputSpec> inputs = {kRows[0], {"k", ElementType::kFloat, true, {1}}};  // a vector has no batch
+  EXPECT_EQ(sample_names(in_folder(folder.path()), inputs), (Names{"a_0", "a_1", "a_2", "b_0", "b_1"}));
+  EXPECT_EQ(first_values(in_folder(folder.path()), inputs), (Values{{0, 8}, {2, 8}, {4, 8}, {0, 9}, {2, 9}}));
+  DataOptions four = in_folder(folder.path());
+  four.limit = 4;
+  EXPECT_EQ(sample_names(four, inputs), (Names{"a_0", "a_1", "a_2", "b_0"}));
+  EXPECT_EQ(std::string(open_data(four, inputs).value()->notes().at(0).id.row().id), "samples-split");
+}
+
+TEST(DataSetTest, OnlyTheLastBatchMayHaveFewerRows) {
+  const TempFolder folder;
+  folder.write("a.npy", rows_npy(3));
+  folder.write("b.npy", rows_npy(2));
+  folder.write("c.npy", rows_npy(3));
+  const auto reader = open_data(in_folder(folder.path()), kRows);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_TRUE(reader.value()->read(2).ok());
+  QQ_EXPECT_MENTIONS(reader.value()->read(3).status().message(), "b.npy: found 2 rows, the first sample has 3");
+  folder.write("d.npy", rows_npy(4));  // more than the others
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), kRows), "a.npy: shape [3,2], input x takes [1,2]");
+}
+
 TEST(DataSetTest, ClassesOfTwoKindsAreRefused) {
   const TempFolder folder;
   folder.write("one/a.npy", npy_of(1));
@@ -174,7 +202,8 @@ TEST(DataSetTest, ImagesForFloatsNeedARecipe) {
   QQ_EXPECT_MENTIONS(message, "yolo-letterbox");
   QQ_EXPECT_MENTIONS(message, "raw");
   EXPECT_TRUE(open_data(in_folder(folder.path()), {{"x", ElementType::kUInt8, true, {1, 3, 2, 2}}}).ok());
-  QQ_EXPECT_MENTIONS(refusal(in_folder(folder / "c/a.png"), floats), "the settings do not specify how its pixels become");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder / "c/a.png"), floats),
+                     "the settings do not specify how its pixels become");
 }
 
 }  // namespace
