@@ -45,8 +45,15 @@ struct Resamples {
   /// The score on each draw. At most 1000 values; empty if the score has no samples of its own.
   std::vector<double> draws = {};
 
-  /// '1' or '0' per sample if the score is the share of right samples; otherwise empty.
+  /// '1' or '0' per sample if the score is the share of right samples, '-' if the sample does not count; otherwise
+  /// empty.
   std::string hits = {};
+
+  /// Number of samples that count, such as those with a label; absent: all.
+  std::optional<size_t> labelled = {};
+
+  /// Returns the number of samples that count.
+  size_t counted() const { return labelled.value_or(samples); }
 };
 
 }  // namespace quarkq

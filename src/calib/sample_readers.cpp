@@ -78,62 +78,65 @@ Result<std::unique_ptr<DataReader>> make_callback_reader(std::vector<InputSpec> 
 
 // Rows of batches.
 
-Result<std::unique_ptr<DataReader>> SplitBatches::open(std::unique_ptr<DataReader> batches, std::vector<bool> is_split,
-                                                       int64_t rows) {
-  QQ_CHECK(batches->size() > 0 && rows > 0);
-  std::unique_ptr<SplitBatches> reader(new SplitBatches(std::move(batches), std::move(is_split), rows));
-  const size_t last = reader->batches_->size() - 1;
-  QQ_TRY(const auto batch, reader->batch(last));
-  const auto split = std::ranges::find(reader->is_split_, true) - reader->is_split_.begin();
-  reader->size_ =
-      last * static_cast<size_t>(rows) + static_cast<size_t>(batch->inputs[static_cast<size_t>(split)].dims()[0]);
+Result<std::unique_ptr<DataReader>> SplitBatches::open(std::unique_ptr<DataReader> batches,
+                                                       std::vector<bool> is_split) {
+  QQ_CHECK(batches->size() > 0);
+  std::unique_ptr<SplitBatches> reader(new SplitBatches(std::move(batches), std::move(is_split)));
+  size_t end = 0;
+  for (size_t i = 0; i < reader->batches_->size(); ++i) {
+    QQ_TRY(const Sample sample, reader->batches_->read(i));
+    QQ_TRY(const size_t rows, reader->rows_of(sample));
+    reader->ends_.push_back(end += rows);
+  }
   return std::unique_ptr<DataReader>(std::move(reader));
+}
+
+Result<size_t> SplitBatches::rows_of(const Sample& batch) const {
+  std::optional<int64_t> rows;
+  for (size_t i = 0; i < is_split_.size(); ++i) {
+    if (!is_split_[i]) continue;
+    const int64_t found = batch.inputs[i].dims()[0];
+    const std::string place = i < batch.files.size() ? batch.files[i] : cat("sample ", batch.name);
+    if (found < 1) return bad_data(place, ": contains no rows, shape ", shape_text(batch.inputs[i].dims()));
+    if (rows && *rows != found)
+      return bad_data(place, ": found ", found, " rows, another input of the sample has ", *rows);
+    rows = found;
+  }
+  return static_cast<size_t>(rows.value());
 }
 
 Result<std::shared_ptr<const Sample>> SplitBatches::batch(size_t index) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (kept_.second != nullptr && kept_.first == index) return kept_.second;
   QQ_TRY(Sample sample, batches_->read(index));
-  const bool is_last = index + 1 == batches_->size();
-  int64_t rows = is_last ? 0 : rows_;
-  for (size_t i = 0; i < is_split_.size(); ++i) {
-    if (!is_split_[i]) continue;
-    const int64_t found = sample.inputs[i].dims()[0];
-    if (rows == 0) rows = found;
-    if (found == rows && found >= 1 && found <= rows_) continue;
-    return bad_data(i < sample.files.size() ? sample.files[i] : cat("sample ", sample.name), ": found ", found,
-                    " rows, the first sample has ", rows_,
-                    "; all samples must have as many, only the last one may have fewer");
-  }
   kept_ = {index, std::make_shared<const Sample>(std::move(sample))};
   return kept_.second;
 }
 
 std::vector<DataNote> SplitBatches::notes() const {
   std::vector<DataNote> notes = batches_->notes();
-  notes.push_back(
-      {"samples-split", "samples", cat("each has ", rows_, " rows, which are run one by one: ", size_, " samples")});
+  notes.push_back({"samples-split", "samples",
+                   cat(batches_->size(), " of several rows each are run row by row, as ", size(), " samples")});
   return notes;
 }
 
 Result<Sample> SplitBatches::read(size_t index) const {
-  const auto rows = static_cast<size_t>(rows_);
-  const size_t row = index % rows;
-  QQ_TRY(const auto batch, this->batch(index / rows));
+  const auto found = static_cast<size_t>(std::ranges::upper_bound(ends_, index) - ends_.begin());
+  const size_t row = index - (found == 0 ? 0 : ends_[found - 1]);
+  QQ_TRY(const auto batch, this->batch(found));
   Sample sample{cat(batch->name, "_", row), {}, {}};
   for (size_t i = 0; i < is_split_.size(); ++i) {
     const ir::Tensor& whole = batch->inputs[i];
-    if (is_split_[i]) {
-      ir::Shape dims = whole.dims();
-      const int64_t bytes = whole.bytes() / dims[0];
-      dims[0] = 1;
-      sample.inputs.push_back(
-          ir::Tensor::adopt(whole.type(), std::move(dims), batch, whole.raw() + row * static_cast<size_t>(bytes)));
-    } else {
-      sample.inputs.push_back(whole);
-    }
     if (i < batch->files.size())
       sample.files.push_back(is_split_[i] ? cat(batch->files[i], " row ", row) : batch->files[i]);
+    if (!is_split_[i]) {
+      sample.inputs.push_back(whole);
+      continue;
+    }
+    ir::Shape dims = whole.dims();
+    const auto bytes = static_cast<size_t>(whole.bytes() / dims[0]);
+    dims[0] = 1;
+    sample.inputs.push_back(ir::Tensor::adopt(whole.type(), std::move(dims), batch, whole.raw() + row * bytes));
   }
   return sample;
 }

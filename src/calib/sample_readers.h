@@ -43,26 +43,26 @@ class SomeSamples final : public DataReader {
 /// Rows of batches as samples of their own, NAME_0, NAME_1, ...
 class SplitBatches final : public DataReader {
  public:
-  /// Reads `batches`, whose samples have `rows` rows along axis 0 of the inputs in `is_split`, the last sample at most
-  /// as many. Other inputs are passed on whole. Fails with kBadData if the last sample cannot be read.
-  static Result<std::unique_ptr<DataReader>> open(std::unique_ptr<DataReader> batches, std::vector<bool> is_split,
-                                                  int64_t rows);
+  /// Reads `batches`, whose samples have rows along axis 0 of the inputs in `is_split`. Other inputs are passed on
+  /// whole. Reads every sample once to count its rows. Fails with kBadData if a sample cannot be read, or if its inputs
+  /// have different numbers of rows.
+  static Result<std::unique_ptr<DataReader>> open(std::unique_ptr<DataReader> batches, std::vector<bool> is_split);
 
-  size_t size() const override { return size_; }
+  size_t size() const override { return ends_.back(); }
   Result<Sample> read(size_t index) const override;
   std::vector<DataNote> notes() const override;
 
  private:
-  SplitBatches(std::unique_ptr<DataReader> batches, std::vector<bool> is_split, int64_t rows)
-      : batches_(std::move(batches)), is_split_(std::move(is_split)), rows_(rows) {}
-  /// Returns the batch from its cache, or reads it. Fails with kBadData if its inputs do not have the same number of
-  /// rows, up to rows_.
+  SplitBatches(std::unique_ptr<DataReader> batches, std::vector<bool> is_split)
+      : batches_(std::move(batches)), is_split_(std::move(is_split)) {}
+  /// Returns the number of rows of a batch.
+  Result<size_t> rows_of(const Sample& batch) const;
+  /// Returns the batch from its cache, or reads it.
   Result<std::shared_ptr<const Sample>> batch(size_t index) const;
 
   std::unique_ptr<DataReader> batches_;
   std::vector<bool> is_split_;
-  int64_t rows_;
-  size_t size_ = 0;
+  std::vector<size_t> ends_;  ///< The number of rows up to the end of each batch.
   mutable std::mutex mutex_;
   mutable std::pair<size_t, std::shared_ptr<const Sample>> kept_;  ///< The batch read last.
 };

@@ -98,9 +98,13 @@ std::optional<double> mcnemar(const std::string& first, const std::string& secon
 SampledScore ratio_of(std::vector<Parts> samples, double (*finish)(double)) {
   SampledScore score;
   score.cost = samples.size();
-  const auto is_hit = [](const Parts& one) { return one.bottom == 1 && (one.top == 0 || one.top == 1); };
+  const auto counts = [](const Parts& one) { return one.bottom != 0; };
+  const auto is_hit = [&](const Parts& one) {
+    return !counts(one) || (one.bottom == 1 && (one.top == 0 || one.top == 1));
+  };
+  score.counted = static_cast<size_t>(std::ranges::count_if(samples, counts));
   if (finish == nullptr && std::ranges::all_of(samples, is_hit))
-    for (const Parts& one : samples) score.hits += one.top == 1 ? '1' : '0';
+    for (const Parts& one : samples) score.hits += !counts(one) ? '-' : one.top == 1 ? '1' : '0';
   const auto shared = std::make_shared<const std::vector<Parts>>(std::move(samples));
   score.value = [shared, finish](Weights weights) {
     double top = 0, bottom = 0;
@@ -122,7 +126,8 @@ std::vector<Resamples> resample(std::span<const SampledScore> scores, size_t sam
     const double affordable = kMostSteps / static_cast<double>(std::max<size_t>(1, score.cost));
     const size_t own =
         static_cast<size_t>(std::clamp(affordable, static_cast<double>(kFewestDraws), static_cast<double>(kMostDraws)));
-    found.push_back({samples, std::vector<double>(samples < 2 ? 0 : own), score.hits});
+    const size_t counted = score.counted.value_or(samples);
+    found.push_back({samples, std::vector<double>(counted < 2 ? 0 : own), score.hits, score.counted});
     draws = std::max(draws, found.back().draws.size());
   }
   if (samples > std::numeric_limits<uint32_t>::max()) return found;
@@ -146,10 +151,10 @@ Resamples resample(const SampledScore& score, size_t samples) {
 
 std::optional<Interval> interval_of(const Resamples& samples, double value, double confidence) {
   if (samples.draws.empty() || std::isnan(value)) return std::nullopt;
-  std::optional<Interval> found = quantiles_of(samples.draws, samples.samples, confidence);
+  std::optional<Interval> found = quantiles_of(samples.draws, samples.counted(), confidence);
   if (!found || samples.hits.empty()) return found;
   // Draws of equal samples do not differ. The bound of Clopper and Pearson for them:
-  const double end = std::pow((1 - confidence) / 2, 1 / static_cast<double>(samples.samples));
+  const double end = std::pow((1 - confidence) / 2, 1 / static_cast<double>(samples.counted()));
   if (value == 1) found->low = end;
   if (value == 0) found->high = 1 - end;
   return found;
@@ -166,7 +171,7 @@ std::optional<ScoreDifference> difference_of(const Measured& first, const Measur
   if (draws == 0 || first.samples.samples != second.samples.samples) return std::nullopt;
   std::vector<double> differences(draws);
   for (size_t i = 0; i < draws; ++i) differences[i] = second.samples.draws[i] - first.samples.draws[i];
-  const std::optional<Interval> interval = quantiles_of(std::move(differences), first.samples.samples, confidence);
+  const std::optional<Interval> interval = quantiles_of(std::move(differences), first.samples.counted(), confidence);
   if (!interval) return std::nullopt;
   return ScoreDifference{second.value - first.value, *interval, mcnemar(first.samples.hits, second.samples.hits)};
 }
@@ -181,7 +186,7 @@ std::string six_digits(double value) {
 
 /// Returns the number of samples at which the end of the interval reaches the bound if the value stays the same.
 double samples_needed(const ScoreGate& gate, const Measured& score, const Interval& interval) {
-  const double distance = std::abs(score.value - gate.bound), count = static_cast<double>(score.samples.samples);
+  const double distance = std::abs(score.value - gate.bound), count = static_cast<double>(score.samples.counted());
   if (!score.samples.hits.empty()) {  // the interval of Wilson, which has a width for equal samples as well
     const double z = normal_quantile((1 + *gate.confidence) / 2);
     return z * z * gate.bound * (1 - gate.bound) / (distance * distance);
@@ -209,13 +214,13 @@ std::string why_missed(const ScoreGate& gate, const Measured& score, const std::
     return cat(six_digits(score.value), " without an interval, ", required, ": not enough samples to tell");
   if (passes(gate.is_at_least ? interval->low : interval->high)) return "";
   const double needed =
-      std::max(samples_needed(gate, score, *interval), static_cast<double>(score.samples.samples) + 1);
+      std::max(samples_needed(gate, score, *interval), static_cast<double>(score.samples.counted()) + 1);
   const std::string enough = needed <= kMostSamples
                                  ? cat("about ", about(needed), " are enough if the value stays the same")
                                  : "no number of samples is enough this close to the bound";
   return cat(six_digits(score.value), " with a ", six_digits(100 * *gate.confidence), " % interval of ",
              six_digits(interval->low), " to ", six_digits(interval->high), ", ", required,
-             ": not enough samples to tell, there are ", score.samples.samples, ", ", enough);
+             ": not enough samples to tell, there are ", score.samples.counted(), ", ", enough);
 }
 
 }  // namespace quarkq::compare

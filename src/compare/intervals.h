@@ -23,6 +23,7 @@ struct SampledScore {
   std::function<double(Weights)> value;  ///< Called by several threads at the same time.
   size_t cost = 0;                       ///< Number of steps of one call, from the number of samples on.
   std::string hits = {};                 ///< See Resamples.
+  std::optional<size_t> counted = {};    ///< Number of samples that count; absent: all.
 
   /// Returns the score of `samples` samples that count once each.
   double once(size_t samples) const { return value(std::vector<uint16_t>(samples, 1)); }
@@ -33,10 +34,11 @@ struct Parts {
   double top = 0, bottom = 0;
 };
 /// Returns finish(sum of the tops / sum of the bottoms). If each bottom is 1 and each top 0 or 1, the score has hits.
+/// Samples with a bottom of 0 do not count.
 SampledScore ratio_of(std::vector<Parts> samples, double (*finish)(double) = nullptr);
 
 /// Draws the samples again, at most 1000 times and fewer if a call is expensive. All scores receive the same draws, and
-/// the draws depend on the number of samples only. Returns no draws if there are fewer than 2 samples.
+/// the draws depend on the number of samples only. Returns no draws if fewer than 2 samples count.
 std::vector<Resamples> resample(std::span<const SampledScore> scores, size_t samples);
 Resamples resample(const SampledScore& score, size_t samples);
 

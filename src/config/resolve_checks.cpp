@@ -198,6 +198,16 @@ Status check_bodies(const Settings& s, Diagnostics& diagnostics) {
   return {};
 }
 
+/// Keys of the sizes of matrices where no matrices are packed.
+void check_matrix_keys(const Settings& s, Diagnostics& diagnostics) {
+  if (s.packs_matrices()) return;
+  const std::pair<const char*, bool> given[] = {{"quarkq.target_bits", s.tool.target_bits.has_value()},
+                                                {"quarkq.target_size", s.tool.target_size.has_value()},
+                                                {"quarkq.nbits_plan", s.tool.nbits_plan.has_value()}};
+  for (const auto& [key, is_given] : given)
+    if (is_given) diagnostics.add("option-no-effect", key, "needs UseMatMulNBits true, as in the preset LLM_W4");
+}
+
 Status check_target(const Settings& s) {
   if (!s.compat || !s.target) return {};
   return invalid_argument("--compat ", *s.tool.compat, ": found together with target ", *s.target,
@@ -231,6 +241,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_override_keys(r.settings));
   QQ_RETURN_IF_ERROR(check_choices(r.settings));
   QQ_RETURN_IF_ERROR(check_bodies(r.settings, r.diagnostics));
+  check_matrix_keys(r.settings, r.diagnostics);
   QQ_RETURN_IF_ERROR(check_crypto(r.settings, r.diagnostics));
   return check_number_ranges(r.settings);
 }

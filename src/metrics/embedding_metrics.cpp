@@ -155,6 +155,12 @@ class PairCorrelation : public EmbeddingScorer {
       wanted.push_back(pair.numbers[0]);
       samples.push_back(sample_of(a));
     }
+    const auto is_constant = [](const std::vector<double>& all) {
+      return std::ranges::all_of(all, [&](double one) { return one == all[0]; });
+    };
+    if (is_constant(wanted) || is_constant(found))
+      return bad_data(is_constant(wanted) ? "all scores of the pairs" : "all similarities of the pairs", " are ",
+                      is_constant(wanted) ? wanted[0] : found[0], "; a correlation needs different ones");
     const size_t cost = 16 * found.size();  // most of the time is spent on sorting
     return compare::SampledScore{[=](compare::Weights weights) {
                                    std::vector<double> counts;
@@ -164,7 +170,9 @@ class PairCorrelation : public EmbeddingScorer {
                                    if (variant != 0) return correlation(found, wanted, counts);
                                    return correlation(ranks_of(found, counts), ranks_of(wanted, counts), counts);
                                  },
-                                 cost};
+                                 cost,
+                                 {},
+                                 std::set<size_t>(samples.begin(), samples.end()).size()};
   }
 
  private:

@@ -57,6 +57,7 @@ class Spans : public Scorer {
     const auto length = static_cast<size_t>(dims.back());
     for (size_t begin = 0; begin < first.size(); begin += length)
       found_.push_back(best_span(first.data() + begin, last.data() + begin, length));
+    lengths_.resize(found_.size(), length);
     names_.add(results.name, first.size() / length);
     samples_.resize(found_.size(), added_++);
     return Status();
@@ -68,6 +69,9 @@ class Spans : public Scorer {
     for (const Relation& one : truth_) {
       QQ_TRY(const size_t row, names_.find(one.rows[0], one.place));
       const Span wanted{one.numbers[0], one.numbers[1]};
+      if (wanted.last >= static_cast<double>(lengths_[row]))
+        return bad_data(one.place, ": the last position is ", wanted.last, ", the result has ", lengths_[row],
+                        " positions, from 0");
       const bool is_same = found_[row].first == wanted.first && found_[row].last == wanted.last;
       double& score = scores[row];
       score = std::max(score, variant == 1 ? static_cast<double>(is_same) : f1_of(found_[row], wanted));
@@ -95,6 +99,7 @@ class Spans : public Scorer {
   std::vector<Relation> truth_;
   std::vector<Span> found_;
   RowNames names_;
+  std::vector<size_t> lengths_;  ///< Number of positions of each row.
   std::vector<size_t> samples_;  ///< The sample of each row, counted as it was added.
   size_t added_ = 0;
 };
@@ -105,6 +110,11 @@ ScorerResult open_spans(const ScoringOptions& options) {
   const std::string& path = options.request.truth_path;
   QQ_TRY(std::vector<Relation> truth, read_relations(path, {1, 2, "name,first,last"}));
   for (const Relation& one : truth) {
+    const bool is_whole = one.numbers[0] >= 0 && std::trunc(one.numbers[0]) == one.numbers[0] &&
+                          std::trunc(one.numbers[1]) == one.numbers[1];
+    if (!is_whole)
+      return bad_data(one.place, ": found positions ", one.numbers[0], " and ", one.numbers[1],
+                      ", allowed are whole numbers from 0");
     if (!(one.numbers[1] >= one.numbers[0]))
       return bad_data(one.place, ": the last position ", one.numbers[1], " is before the first, ", one.numbers[0]);
   }

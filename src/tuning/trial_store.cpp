@@ -284,7 +284,9 @@ Deployability deployability_of(const Json& json) {
 Json resamples_json(const Resamples& resamples) {
   Json draws = Json::array();
   for (const double draw : resamples.draws) draws.push_back(pipeline::number(draw));
-  return {{"samples", resamples.samples}, {"draws", std::move(draws)}, {"hits", resamples.hits}};
+  Json json = {{"samples", resamples.samples}, {"draws", std::move(draws)}, {"hits", resamples.hits}};
+  if (resamples.labelled) json["labelled"] = *resamples.labelled;
+  return json;
 }
 
 /// The inverse of resamples_json(). Returns no draws for anything else.
@@ -292,7 +294,8 @@ Resamples resamples_of(const Json& json) {
   const auto found = json.find("resamples");
   if (found == json.end() || !found->is_object() || !found->contains("draws") || !found->at("draws").is_array())
     return {};
-  Resamples resamples{count_of(*found, "samples").value_or(0), {}, text_of(*found, "hits")};
+  Resamples resamples{count_of(*found, "samples").value_or(0), {}, text_of(*found, "hits"), {}};
+  if (found->contains("labelled")) resamples.labelled = count_of(*found, "labelled");
   if (resamples.samples < 2) return {};
   for (const Json& draw : found->at("draws"))
     resamples.draws.push_back(draw.is_number() ? draw.get<double>() : std::nan(""));

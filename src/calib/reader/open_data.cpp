@@ -162,31 +162,24 @@ Result<std::unique_ptr<DataReader>> open_files(std::shared_ptr<const FileTree> t
   return std::unique_ptr<DataReader>(std::move(reader));
 }
 
-/// Returns the samples row by row if they are batches of several rows and the inputs take one. Returns null if they are
-/// something else.
-std::unique_ptr<DataReader> open_rows(std::shared_ptr<const FileTree> tree, DataOptions options,
-                                      std::vector<InputSpec> inputs) {
+/// Returns the samples row by row if they are batches of rows and the inputs take one row. Returns null if they are
+/// something else, and fails if they are batches that cannot be cut.
+Result<std::unique_ptr<DataReader>> open_rows(std::shared_ptr<const FileTree> tree, DataOptions options,
+                                              std::vector<InputSpec> inputs) {
   std::vector<bool> is_split;
   for (InputSpec& input : inputs) {
     is_split.push_back(input.has_shape && input.dims.size() > 1 && input.dims[0] == 1);
     if (is_split.back()) input.dims[0] = -1;
   }
-  const auto split = static_cast<size_t>(std::ranges::find(is_split, true) - is_split.begin());
-  if (split == is_split.size()) return nullptr;
+  if (std::ranges::find(is_split, true) == is_split.end()) return std::unique_ptr<DataReader>();
   const size_t limit = std::exchange(options.limit, 0);
   Result<std::unique_ptr<DataReader>> batches = open_files(std::move(tree), options, std::move(inputs));
-  if (!batches.ok()) return nullptr;
-  const Result<Sample> first = batches.value()->read(0);
-  if (!first.ok()) return nullptr;
-  const int64_t rows = first.value().inputs[split].dims()[0];
-  if (rows < 2) return nullptr;
-  Result<std::unique_ptr<DataReader>> opened =
-      SplitBatches::open(std::move(batches).value(), std::move(is_split), rows);
-  if (!opened.ok() || limit == 0 || limit >= opened.value()->size())
-    return opened.ok() ? std::move(opened).value() : nullptr;
+  if (!batches.ok()) return std::unique_ptr<DataReader>();
+  QQ_TRY(auto rows, SplitBatches::open(std::move(batches).value(), std::move(is_split)));
+  if (limit == 0 || limit >= rows->size()) return rows;
   std::vector<size_t> numbers(limit);
   std::iota(numbers.begin(), numbers.end(), size_t{0});
-  return std::make_unique<SomeSamples>(std::move(opened).value(), std::move(numbers));
+  return std::unique_ptr<DataReader>(std::make_unique<SomeSamples>(std::move(rows), std::move(numbers)));
 }
 
 /// Where texts are all that the folder holds.
@@ -223,7 +216,8 @@ Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::v
     if (is_file && !is_archive) return open_single_file(options, std::move(given));
     Result<std::unique_ptr<DataReader>> opened = open_files(tree, options, given);
     if (!opened.ok()) {
-      if (auto rows = open_rows(tree, options, std::move(given))) return Result(std::move(rows));
+      auto rows = open_rows(tree, options, std::move(given));
+      if (!rows.ok() || rows.value() != nullptr) return rows;
     }
     const std::string advice = opened.ok() ? "" : advice_for_texts(*tree, options.folder);
     return advice.empty() ? std::move(opened) : bad_data(opened.status().message(), advice);

@@ -11,6 +11,7 @@
 namespace quarkq::metrics {
 
 Result<std::vector<std::string>> read_lines(const std::string& path) {
+  if (is_folder(path)) return bad_data(path, ": is a folder, needed is a text file");
   const Result<std::string> text = read_text_file(path);
   if (!text.ok()) return bad_data(text.status().message());
   std::vector<std::string> lines = split(text.value(), '\n');

@@ -203,9 +203,11 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, const exec::
   }
   if (has_batch_of_one(models.quantized_model.graph)) take_batch_of_one(models.float_model, environment, diagnostics);
   const config::LegalizeBlock fixed = shapes_of(models.quantized_model.graph, models.float_model.graph);
+  const ir::Model whole = models.float_model;
   QQ_RETURN_IF_ERROR(pin_shapes(models.float_model, fixed, diagnostics).context(request.float_path));
   QQ_TRY(const calib::DataOptions options, data_options(asked));
   QQ_TRY(models.opened, open_pair_samples(request, options, models.float_model.graph, diagnostics));
+  QQ_RETURN_IF_ERROR(check_cut_rows(whole, *models.opened, environment).context(request.float_path));
   models.samples = models.opened.get();
   QQ_RETURN_IF_ERROR(pair_models(request, models, diagnostics));
   if (request.layers && job) {

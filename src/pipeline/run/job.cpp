@@ -127,11 +127,14 @@ Result<Job> open_job(const ModelFile& given, const AskedSettings& request, exec:
   config::validate(settings, config::Asked::kByUser, diagnostics);
   config::LegalizeBlock pinned = settings.legalize;
   if (settings.is_of_default_target("legalize.batch")) pinned.batch.reset();  // pin_default_batch()
+  std::optional<ir::Model> unpinned;
+  if (pinned.batch == 1) unpinned = model;
   QQ_RETURN_IF_ERROR(pin_shapes(model, pinned, diagnostics).context(model_path));
   if (pinned.batch == 1) take_batch_of_one(model, environment, diagnostics);
   const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + loaded.external_bytes;
   QQ_TRY(CutTailPtr tail, cut_tail(model, settings, diagnostics));
-  return Job{std::move(model), std::move(settings), std::move(environment), bytes, file.requantizes, std::move(tail)};
+  return Job{std::move(model), std::move(settings), std::move(environment), bytes,
+             file.requantizes, std::move(tail),     std::move(unpinned)};
 }
 
 void take_batch_of_one(ir::Model& model, const exec::Environment& environment, Diagnostics& diagnostics) {
@@ -283,6 +286,20 @@ Status pin_sample_shapes(Job& job, const SampleSource& source, const std::string
     QQ_RETURN_IF_ERROR(added);
   }
   return pin_shapes(job.model, fixed, diagnostics);
+}
+
+Status check_cut_rows(const ir::Model& model, const calib::DataReader& samples, const exec::Environment& environment) {
+  if (!has_note(samples, "samples-split") || pass::batch_above_one(model.graph)) return Status();
+  config::LegalizeBlock two;
+  two.batch = 2;
+  ir::Model pair = model;
+  Diagnostics notes;
+  QQ_RETURN_IF_ERROR(pin_shapes(pair, two, notes));
+  if (!pass::batch_above_one(pair.graph)) return Status();
+  const Result<ir::Model> single = pass::with_batch_of_one(pair, environment);
+  if (single.ok()) return Status();
+  return bad_data("the samples have several rows, and the target computes one at a time, but ",
+                  single.status().message(), "; pass samples of one row, or --target none to keep the batch");
 }
 
 void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics) {

@@ -55,6 +55,8 @@ struct Job {
   uint64_t bytes = 0;             ///< Size of the model, including its external data.
   bool is_requantized = false;    ///< Its Q/DQ were removed.
   CutTailPtr tail;                ///< The part of the model removed by legalize.tail; may be null.
+  /// The model before its batch was fixed, if a target that the user named fixes it.
+  std::optional<ir::Model> unpinned = {};
 };
 
 /// Settings of a request, not yet read.
@@ -110,6 +112,10 @@ Status pin_default_batch(Job& job, const SampleSource& source, const std::string
 /// Replaces a model whose inputs have a fixed batch above 1 by pass::with_batch_of_one(). If that fails, the model
 /// stays and a finding states why.
 void take_batch_of_one(ir::Model& model, const exec::Environment& environment, Diagnostics& diagnostics);
+
+/// Fails if the samples are cut into rows for the batch of 1 that replaced the symbolic batch of `model`, and rows of
+/// the model depend on each other.
+Status check_cut_rows(const ir::Model& model, const calib::DataReader& samples, const exec::Environment& environment);
 
 /// Returns whether open_samples() creates random data.
 bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings);

@@ -131,6 +131,8 @@ Result<Source> open_source(const SourceRequest& request, Job& job, Diagnostics& 
   Source source;
   source.model = request.model;
   QQ_TRY(source.samples.opened, open_samples(request.samples, request.calib_folder, job));
+  if (source.samples.opened != nullptr && job.unpinned)
+    QQ_RETURN_IF_ERROR(check_cut_rows(*job.unpinned, *source.samples.opened, job.environment));
   QQ_TRY(source.evaluation.opened, open_evaluation(request, job, source.evaluation_folder));
   if (source.samples.opened != nullptr) {
     report_notes(*source.samples.opened, diagnostics);

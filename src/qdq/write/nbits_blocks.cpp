@@ -185,9 +185,15 @@ void round_zero_points(std::span<const float> weight, const NBitsShape& shape, N
   size_t block = 0;
   for (int64_t column = 0; column < shape.columns; ++column) {
     for (int64_t b = 0; b < shape.blocks(); ++b, ++block) {
+      const std::vector<float> values = block_values(weight, shape, column, b);
+      // Ranges without 0 have their zero point beyond the codes.
+      if (made.zeros[block] < 0 || made.zeros[block] > shape.largest_code()) {
+        const BlockGrid grid = fit_k_quant(values, {}, shape, /*is_symmetric=*/false);
+        made.zeros[block] = grid.zero;
+        made.scales[block] = grid.scale;
+      }
       const float zero = shape.nearest_code(made.zeros[block]), scale = made.scales[block];
       made.zeros[block] = zero;
-      const std::vector<float> values = block_values(weight, shape, column, b);
       uint8_t* const codes = made.codes.data() + block * static_cast<size_t>(shape.block);
       for (size_t i = 0; i < values.size(); ++i)
         codes[i] = static_cast<uint8_t>(scale == 0 ? zero : shape.nearest_code(values[i] / scale + zero));

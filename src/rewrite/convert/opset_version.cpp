@@ -167,7 +167,8 @@ Result<Changed> raise_opset(pass::FloatContext& context) {
       pass::convert_opset(context.model, context.environment, needed).context(cat("raising the opset from ", found)));
   raised.path = context.model.path;
   context.model = std::move(raised);
-  const std::string why = is_for_4_bits ? cat("4-bit weights need opset ", needed, ", raised from ", found)
+  const std::string why = is_for_4_bits
+                              ? cat("4-bit weights need opset ", needed, ", raised from ", found)
                           : needed > kOpsetWithPairs && needed == opset_with_kernels(context)
                               ? cat("opset ", found, " lacks operators on 8-bit integers, raised to ", needed)
                               : cat("opset ", found, " lacks the Q/DQ operators needed, raised to ", needed);

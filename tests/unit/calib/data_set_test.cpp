@@ -62,17 +62,16 @@ TEST(DataSetTest, BatchesAreCutIntoRows) {
   EXPECT_EQ(std::string(open_data(four, inputs).value()->notes().at(0).id.row().id), "samples-split");
 }
 
-TEST(DataSetTest, OnlyTheLastBatchMayHaveFewerRows) {
+TEST(DataSetTest, BatchesMayHaveAnyNumberOfRows) {
   const TempFolder folder;
-  folder.write("a.npy", rows_npy(3));
-  folder.write("b.npy", rows_npy(2));
-  folder.write("c.npy", rows_npy(3));
-  const auto reader = open_data(in_folder(folder.path()), kRows);
-  ASSERT_TRUE(reader.ok()) << reader.status().message();
-  EXPECT_TRUE(reader.value()->read(2).ok());
-  QQ_EXPECT_MENTIONS(reader.value()->read(3).status().message(), "b.npy: found 2 rows, the first sample has 3");
-  folder.write("d.npy", rows_npy(4));  // more than the others
-  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), kRows), "a.npy: shape [3,2], input x takes [1,2]");
+  folder.write("x/a.npy", rows_npy(1));
+  folder.write("x/b.npy", rows_npy(3));
+  folder.write("x/c.npy", rows_npy(2));
+  EXPECT_EQ(sample_names(in_folder(folder.path()), kRows), (Names{"a_0", "b_0", "b_1", "b_2", "c_0", "c_1"}));
+  const std::vector<InputSpec> both = {kRows[0], {"z", ElementType::kFloat, true, {1, 2}}};
+  for (const char* name : {"z/a.npy", "z/b.npy", "z/c.npy"}) folder.write(name, rows_npy(2));
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), both),
+                     "z/a.npy: found 2 rows, another input of the sample has 1");
 }
 
 TEST(DataSetTest, ClassesOfTwoKindsAreRefused) {

@@ -139,6 +139,19 @@ TEST(IntervalsTest, WithoutSamplesOrANumberThereIsNoInterval) {
   EXPECT_LE(infinite.interval->low, 3);
 }
 
+TEST(IntervalsTest, SamplesThatDoNotCountMakeNoEvidence) {
+  std::vector<Parts> labelled(20);
+  labelled[3] = {1, 1};
+  const SampledScore one = ratio_of(labelled);
+  EXPECT_FALSE(interval_of(resample(one, 20), one.once(20)).has_value());
+  labelled[7] = {1, 1};
+  const SampledScore two = ratio_of(labelled);
+  const Resamples draws = resample(two, 20);
+  EXPECT_EQ(draws.counted(), 2u);
+  EXPECT_EQ(draws.hits, "---1---1------------");
+  EXPECT_NEAR(interval_of(draws, two.once(20))->low, std::sqrt(0.025), 1e-12);
+}
+
 TEST(IntervalsTest, AConfidenceThatDrawsCannotShowIsRefused) {
   EXPECT_TRUE(check_confidence(0.5).ok() && check_confidence(0.99).ok());
   for (const double confidence : {0.0, 0.4, 0.999, 1.0, std::nan("")})

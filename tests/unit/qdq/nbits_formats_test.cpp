@@ -112,6 +112,19 @@ TEST(NBitsFormatsTest, RealZeroPointsAreRounded) {
   EXPECT_LT(error_by_rows(weight, shape, made, std::vector<float>(64, 1.0f)), 1e-3);
 }
 
+TEST(NBitsFormatsTest, RangesWithoutZeroKeepTheirValues) {
+  for (const int bits : {4, 8}) {
+    const NBitsShape shape{64, 2, 32, bits};
+    std::vector<float> weight = drawn(128);
+    for (float& value : weight) value = 0.5f + 0.1f * value;
+    qdq::NBitsWeight made = qdq::hqq_blocks(weight, shape);
+    qdq::round_zero_points(weight, shape, made);
+    const double plain =
+        error_by_rows(weight, shape, qdq::round_blocks(weight, shape, false), std::vector<float>(64, 1.0f));
+    EXPECT_LE(error_by_rows(weight, shape, made, std::vector<float>(64, 1.0f)), plain) << bits;
+  }
+}
+
 config::Settings settings_of(const std::string& params, const std::string& form = "") {
   config::Settings settings;
   settings.matmul_nbits.matmul_nbits_params.node = config::parse_text(params, "params").value();
