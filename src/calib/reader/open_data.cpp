@@ -175,7 +175,9 @@ Result<std::unique_ptr<DataReader>> open_rows(std::shared_ptr<const FileTree> tr
   const size_t limit = std::exchange(options.limit, 0);
   Result<std::unique_ptr<DataReader>> batches = open_files(std::move(tree), options, std::move(inputs));
   if (!batches.ok()) return std::unique_ptr<DataReader>();
+  const size_t count = batches.value()->size();
   QQ_TRY(auto rows, SplitBatches::open(std::move(batches).value(), std::move(is_split)));
+  if (rows->size() == count) return std::unique_ptr<DataReader>();  // the failure has another reason
   if (limit == 0 || limit >= rows->size()) return rows;
   std::vector<size_t> numbers(limit);
   std::iota(numbers.begin(), numbers.end(), size_t{0});

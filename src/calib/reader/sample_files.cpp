@@ -175,10 +175,7 @@ void note_unused_recipe(const std::vector<SampleFiles>& samples, const DataOptio
 Result<std::vector<SampleFiles>> stack_images(std::vector<SampleFiles> singles, const DataOptions& options,
                                               const std::vector<InputSpec>& inputs, std::vector<DataNote>& notes) {
   const auto batch = static_cast<size_t>(options.preprocess ? std::max<int64_t>(options.preprocess->batch, 1) : 1);
-  const bool takes_one = std::any_of(inputs.begin(), inputs.end(), [](const InputSpec& input) {
-    return input.has_shape && input.dims.size() > 1 && input.dims[0] == 1;
-  });
-  if (batch == 1 || takes_one || !has_images(singles, options)) return singles;
+  if (batch == 1 || !has_images(singles, options)) return singles;
   const bool is_fixed = std::any_of(inputs.begin(), inputs.end(), [](const InputSpec& input) {
     return input.has_shape && !input.dims.empty() && input.dims[0] >= 0;
   });
