@@ -55,8 +55,9 @@ def kill_some(cluster, script, most=3):
         time.sleep(1)
         workers = workers_of(cluster)
         if killed < most and len(workers) > 1:
-            subprocess.run(["pkill", "-KILL", "-P", str(workers[0])], check=False)
-            subprocess.run(["kill", "-KILL", str(workers[0])], check=False)
+            # The worker first: it must not live to report that its program was killed, as on a machine that stops.
+            started = subprocess.run(["pgrep", "-P", str(workers[0])], capture_output=True, text=True, check=False).stdout.split()
+            subprocess.run(["kill", "-KILL", str(workers[0]), *started], check=False)
             killed += 1
     return killed
 
