@@ -54,6 +54,7 @@ class Embeddings {
     }
     std::ranges::stable_sort(scored, std::greater<>(), &std::pair<double, size_t>::first);
     std::vector<size_t> made;
+    made.reserve(scored.size());
     for (const auto& [score, one] : scored) made.push_back(one);
     return made;
   }
@@ -164,6 +165,7 @@ class PairCorrelation : public EmbeddingScorer {
     const size_t cost = 16 * found.size();  // most of the time is spent on sorting
     return compare::SampledScore{[=](compare::Weights weights) {
                                    std::vector<double> counts;
+                                   counts.reserve(samples.size());
                                    for (const size_t sample : samples) counts.push_back(weights[sample]);
                                    if (std::ranges::any_of(found, [](double one) { return std::isnan(one); }))
                                      return static_cast<double>(NAN);

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "ir/constants.h"
+#include "ir/quantizing_ops.h"
 #include "qdq/write/nbits_learned.h"
 
 namespace quarkq::qdq {
