@@ -25,9 +25,9 @@ Json options_json(const Interface& parts) {
     for (const auto& [name, takes_value] : options) row[name] = takes_value;
   }
   Json shared = Json::object();
-  for (const auto& [name, takes_value] : verbs.begin()->items()) {
-    if (std::ranges::all_of(verbs, [&](const Json& options) { return options.contains(name); }))
-      shared[name] = takes_value;
+  for (const auto& option : verbs.begin()->items()) {
+    if (std::ranges::all_of(verbs, [&](const Json& options) { return options.contains(option.key()); }))
+      shared[option.key()] = option.value();
   }
   Json all = {{"every verb", shared}};
   for (const auto& [verb, options] : verbs.items()) {

@@ -23,6 +23,7 @@ SampledScore share_of(const std::string& hits) {
 
 SampledScore mean_of(const std::vector<double>& values) {
   std::vector<Parts> samples;
+  samples.reserve(values.size());
   for (const double value : values) samples.push_back({value, 1});
   return ratio_of(std::move(samples));
 }

@@ -43,7 +43,7 @@ TEST(GramTest, SumsProductsOverAllCalls) {
 TEST(ProductLoopsTest, AddAFactorTimesTheProductOnEveryIsa) {
   for (const int64_t columns : {1, 31, 32, 65}) {
     const ProductShape shape{7, columns, 11};
-    const std::vector<float> left = random_values(11 * 9, 1), right = random_values(11 * columns, 2);
+    const std::vector<float> left = random_values(int64_t{11} * 9, 1), right = random_values(11 * columns, 2);
     const auto check = [&](auto function) {
       std::vector<float> sum(static_cast<size_t>(7 * columns), 1.0f);
       function(MatrixPart{sum.data(), columns}, ConstMatrixPart{left.data(), 9}, ConstMatrixPart{right.data(), columns},

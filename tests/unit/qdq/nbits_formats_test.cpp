@@ -35,7 +35,7 @@ TEST(NBitsFormatsTest, StoredCodesAreTheNearestOnes) {
       const NBitsShape shape{70, 3, 32, bits};
       const std::vector<float> weight = drawn(shape.depth * shape.columns);
       const qdq::PackedNBits made = qdq::round_packed_blocks(weight, shape, is_symmetric);
-      ASSERT_EQ(made.codes.size(), static_cast<size_t>(3 * 3 * shape.block_bytes()));
+      ASSERT_EQ(made.codes.size(), static_cast<size_t>(9 * shape.block_bytes()));
       for (int64_t c = 0; c < shape.columns; ++c) {
         for (int64_t k = 0; k < shape.depth; ++k) {
           const auto block = static_cast<size_t>(c * 3 + k / 32);
@@ -91,7 +91,7 @@ TEST(NBitsFormatsTest, ImportanceMovesTheErrorToRowsThatMatterLess) {
   for (const int bits : {2, 3, 4}) {
     for (const bool is_symmetric : {true, false}) {
       const NBitsShape shape{128, 32, 64, bits};
-      const std::vector<float> weight = drawn(128 * 32, 9);
+      const std::vector<float> weight = drawn(int64_t{128} * 32, 9);
       const double with =
           error_by_rows(weight, shape, qdq::k_quant_blocks(weight, shape, {is_symmetric, importance}), importance);
       const double without =
@@ -176,7 +176,7 @@ TEST(NBitsFormatsTest, TheHeadHasItsOwnFormat) {
 /// A table [80, 64] and its transpose as the last matrix.
 ir::Model tied_model() {
   std::string table, turned;
-  const std::vector<float> values = drawn(80 * 64, 2);
+  const std::vector<float> values = drawn(int64_t{80} * 64, 2);
   for (size_t i = 0; i < values.size(); ++i) table += cat(i == 0 ? "{" : ", ", values[i]);
   for (size_t k = 0; k < 64; ++k) {
     for (size_t row = 0; row < 80; ++row) turned += cat(k + row == 0 ? "{" : ", ", values[row * 64 + k]);

@@ -49,7 +49,7 @@ std::vector<float> gram_of(const std::vector<float>& inputs, int64_t depth) {
 std::vector<float> moments_of(const std::vector<float>& inputs, size_t depth) {
   std::vector<float> moments(depth, 0.0f);
   for (size_t i = 0; i < inputs.size(); ++i) moments[i % depth] += inputs[i] * inputs[i];
-  for (float& moment : moments) moment /= static_cast<float>(inputs.size() / depth);
+  for (float& moment : moments) moment /= static_cast<float>(inputs.size()) / static_cast<float>(depth);
   return moments;
 }
 
@@ -80,7 +80,7 @@ TEST(AutoRoundTest, LeavesLessErrorOfProductsThanKQuant) {
     for (const bool is_symmetric : {true, false}) {
       const int64_t steps = bits == 3 ? 0 : 100;
       const NBitsShape shape{70, 37, 32, bits};
-      const std::vector<float> weight = weights_of(70 * 37);
+      const std::vector<float> weight = weights_of(int64_t{70} * 37);
       const NBitsWeight start = k_quant_blocks(weight, shape, {is_symmetric, moments_of(inputs, 70)});
       const NBitsWeight made = autoround_blocks(weight, shape, {is_symmetric, steps, gram});
       EXPECT_LT(loss_of(weight, shape, made, gram), 0.3 * loss_of(weight, shape, start, gram)) << bits << is_symmetric;
@@ -92,7 +92,7 @@ TEST(AutoRoundTest, LeavesLessErrorOfProductsThanKQuant) {
 }
 
 TEST(AutoRoundTest, DoesNotDependOnTheNumberOfThreads) {
-  const std::vector<float> gram = gram_of(inputs_of(200, 64, 4), 64), weight = weights_of(64 * 100);
+  const std::vector<float> gram = gram_of(inputs_of(200, 64, 4), 64), weight = weights_of(int64_t{64} * 100);
   const NBitsShape shape{64, 100, 32, 3};
   const int before = omp_get_max_threads();
   NBitsWeight made[2];
@@ -107,10 +107,10 @@ TEST(AutoRoundTest, DoesNotDependOnTheNumberOfThreads) {
 
 TEST(AutoRoundTest, KeepsKQuantWhereInputsTellNothing) {
   const NBitsShape shape{32, 5, 16, 4};
-  std::vector<float> weight = weights_of(32 * 5);
+  std::vector<float> weight = weights_of(int64_t{32} * 5);
   for (size_t k = 0; k < 16; ++k) weight[k * 5] = 0;  // a block without a scale
   for (const float value : {0.0f, test::kNan, test::kInfinity}) {
-    const std::vector<float> gram(32 * 32, value);
+    const std::vector<float> gram(size_t{32} * 32, value);
     const NBitsWeight made = autoround_blocks(weight, shape, {false, 5, gram});
     std::vector<float> moments(32, value);
     const NBitsWeight start = k_quant_blocks(weight, shape, {false, moments});
@@ -200,7 +200,8 @@ double product_error(const std::vector<float>& weight, const NBitsShape& shape, 
 }
 
 TEST(AwqTest, ScalesReduceTheErrorOfAllMatricesOfAnInput) {
-  const std::vector<float> inputs = inputs_of(100, 64, 30), a = weights_of(64 * 40), b = weights_of(64 * 200);
+  const std::vector<float> inputs = inputs_of(100, 64, 30), a = weights_of(int64_t{64} * 40),
+                           b = weights_of(int64_t{64} * 200);
   const NBitsShape first{64, 40, 64, 3}, second{64, 200, 64, 3};
   const ScaledMatrix matrices[] = {{a, first, false}, {b, second, false}};
   const std::vector<float> scales = find_awq_scales(matrices, inputs, moments_of(inputs, 64));
@@ -212,7 +213,7 @@ TEST(AwqTest, ScalesReduceTheErrorOfAllMatricesOfAnInput) {
 }
 
 TEST(AwqTest, KeepsInputsWhereScalesDoNotHelp) {
-  const std::vector<float> weight = weights_of(64 * 40), inputs(64 * 10, 0.0f);
+  const std::vector<float> weight = weights_of(int64_t{64} * 40), inputs(size_t{64} * 10, 0.0f);
   const ScaledMatrix matrices[] = {{weight, {64, 40, 64, 4}, false}};
   EXPECT_TRUE(find_awq_scales(matrices, inputs, std::vector<float>(64, 0.0f)).empty());
   EXPECT_TRUE(find_awq_scales(matrices, {}, std::vector<float>(64, 1.0f)).empty());
