@@ -129,14 +129,7 @@ Result<Sample> SplitBatches::read(size_t index) const {
     const ir::Tensor& whole = batch->inputs[i];
     if (i < batch->files.size())
       sample.files.push_back(is_split_[i] ? cat(batch->files[i], " row ", row) : batch->files[i]);
-    if (!is_split_[i]) {
-      sample.inputs.push_back(whole);
-      continue;
-    }
-    ir::Shape dims = whole.dims();
-    const auto bytes = static_cast<size_t>(whole.bytes() / dims[0]);
-    dims[0] = 1;
-    sample.inputs.push_back(ir::Tensor::adopt(whole.type(), std::move(dims), batch, whole.raw() + row * bytes));
+    sample.inputs.push_back(is_split_[i] ? whole.rows(static_cast<int64_t>(row), 1) : whole);
   }
   return sample;
 }

@@ -109,6 +109,14 @@ Tensor Tensor::adopt(ElementType type, Shape dims, std::shared_ptr<const void> o
   return tensor;
 }
 
+Tensor Tensor::rows(int64_t first, int64_t count) const {
+  QQ_CHECK(!dims_.empty() && first >= 0 && count >= 0 && first + count <= dims_[0]);
+  Shape dims = dims_;
+  const int64_t each = dims_[0] == 0 ? 0 : bytes() / dims_[0];
+  dims[0] = count;
+  return adopt(type_, std::move(dims), owner_, data_ + first * each);
+}
+
 Tensor Tensor::of_strings(Shape dims, std::vector<std::string> values) {
   Tensor tensor;
   tensor.type_ = ElementType::kString;

@@ -39,6 +39,10 @@ class Tensor {
   }
   static Tensor of_strings(Shape dims, std::vector<std::string> values);
 
+  /// Returns `count` entries along axis 0, from `first`. Shares the data. REQUIRES: the entries exist and fill whole
+  /// bytes; no strings.
+  Tensor rows(int64_t first, int64_t count) const;
+
   ElementType type() const { return type_; }
   const Shape& dims() const { return dims_; }
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }

@@ -75,17 +75,9 @@ Status check_outputs(const ir::Graph& whole, const ir::Graph& single, int64_t ba
 /// Row `row` of the tensors with a batch; other tensors whole.
 std::vector<ir::Tensor> row_of(const std::vector<ir::Tensor>& tensors, int64_t row, int64_t batch) {
   std::vector<ir::Tensor> rows;
-  for (const ir::Tensor& tensor : tensors) {
-    ir::Shape dims = tensor.dims();
-    if (dims.size() < 2 || dims[0] != batch) {
-      rows.push_back(tensor);
-      continue;
-    }
-    dims[0] = 1;
-    const auto bytes = static_cast<size_t>(tensor.bytes() / batch);
-    rows.push_back(ir::Tensor::adopt(tensor.type(), std::move(dims), std::make_shared<ir::Tensor>(tensor),
-                                     tensor.raw() + static_cast<size_t>(row) * bytes));
-  }
+  rows.reserve(tensors.size());
+  for (const ir::Tensor& tensor : tensors)
+    rows.push_back(tensor.rank() < 2 || tensor.dims()[0] != batch ? tensor : tensor.rows(row, 1));
   return rows;
 }
 

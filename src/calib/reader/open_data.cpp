@@ -241,14 +241,7 @@ struct Rows {
   int64_t each = 0;  ///< along axis 0 in a sample; 0: the array is one sample
   size_t count = 1;
 
-  ir::Tensor at(size_t index) const {
-    if (each == 0) return array;
-    ir::Shape dims = array.dims();
-    dims[0] = each;
-    const auto bytes = static_cast<size_t>(array.bytes()) / (count == 0 ? 1 : count);
-    return ir::Tensor::adopt(array.type(), std::move(dims), std::make_shared<ir::Tensor>(array),
-                             array.raw() + index * bytes);
-  }
+  ir::Tensor at(size_t index) const { return each == 0 ? array : array.rows(static_cast<int64_t>(index) * each, each); }
 };
 
 /// A row of tokens that is longer than the input takes, as [windows, length]; what is left over is left out.

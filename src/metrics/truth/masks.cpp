@@ -71,10 +71,7 @@ Result<Mask> Masks::of(size_t place, const std::string& name) const {
     return read_mask(path);
   }
   const ir::Shape dims(all_.dims().begin() + 1, all_.dims().end());
-  const int64_t bytes = all_.bytes() / all_.dims()[0];
-  const auto owner = std::make_shared<const ir::Tensor>(all_);
-  const std::byte* data = owner->raw() + static_cast<int64_t>(place) * bytes;
-  return mask_of(ir::Tensor::adopt(all_.type(), dims, owner, data), path_);
+  return mask_of(all_.rows(static_cast<int64_t>(place), 1).reshaped(dims), path_);
 }
 
 }  // namespace quarkq::metrics
