@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <numbers>
@@ -178,12 +177,6 @@ std::optional<ScoreDifference> difference_of(const Measured& first, const Measur
 
 namespace {
 
-std::string six_digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
 /// Returns the number of samples at which the end of the interval reaches the bound if the value stays the same.
 double samples_needed(const ScoreGate& gate, const Measured& score, const Interval& interval) {
   const double distance = std::abs(score.value - gate.bound), count = static_cast<double>(score.samples.counted());
@@ -207,20 +200,18 @@ std::string why_missed(const ScoreGate& gate, const Measured& score, const std::
   constexpr double kMostSamples = 1e7;
   // Written so that NaN misses.
   const auto passes = [&](double value) { return gate.is_at_least ? value >= gate.bound : value <= gate.bound; };
-  const std::string required = cat("required is ", gate.is_at_least ? "at least " : "at most ", six_digits(gate.bound));
-  if (!passes(score.value)) return cat(six_digits(score.value), ", ", required);
+  const std::string required = cat("required is ", gate.is_at_least ? "at least " : "at most ", gate.bound);
+  if (!passes(score.value)) return cat(score.value, ", ", required);
   if (!gate.confidence) return "";
-  if (!interval)
-    return cat(six_digits(score.value), " without an interval, ", required, ": not enough samples to tell");
+  if (!interval) return cat(score.value, " without an interval, ", required, ": not enough samples to tell");
   if (passes(gate.is_at_least ? interval->low : interval->high)) return "";
   const double needed =
       std::max(samples_needed(gate, score, *interval), static_cast<double>(score.samples.counted()) + 1);
   const std::string enough = needed <= kMostSamples
                                  ? cat("about ", about(needed), " are enough if the value stays the same")
                                  : "no number of samples is enough this close to the bound";
-  return cat(six_digits(score.value), " with a ", six_digits(100 * *gate.confidence), " % interval of ",
-             six_digits(interval->low), " to ", six_digits(interval->high), ", ", required,
-             ": not enough samples to tell, there are ", score.samples.counted(), ", ", enough);
+  return cat(score.value, " with a ", 100 * *gate.confidence, " % interval of ", interval->low, " to ", interval->high,
+             ", ", required, ": not enough samples to tell, there are ", score.samples.counted(), ", ", enough);
 }
 
 }  // namespace quarkq::compare

@@ -122,13 +122,10 @@ class EmbeddingScorer : public Scorer {
     const size_t before = embeddings_.rows();
     QQ_RETURN_IF_ERROR(embeddings_.add(*values));
     names_.add(results.name, embeddings_.rows() - before);
-    samples_.resize(embeddings_.rows(), added_++);
     return Status();
   }
 
  protected:
-  /// Returns the sample that a row is of, counted as it was added.
-  size_t sample_of(size_t row) const { return samples_[row]; }
   const Embeddings& embeddings() const { return embeddings_; }
   const RowNames& names() const { return names_; }
 
@@ -136,8 +133,6 @@ class EmbeddingScorer : public Scorer {
   std::string output_;
   Embeddings embeddings_;
   RowNames names_;
-  std::vector<size_t> samples_;  ///< One per row.
-  size_t added_ = 0;
 };
 
 /// A pair counts as often as the sample of its first row.
@@ -154,7 +149,7 @@ class PairCorrelation : public EmbeddingScorer {
       QQ_TRY(const size_t b, names().find(pair.rows[1], pair.place));
       found.push_back(embeddings().similarity(a, b));
       wanted.push_back(pair.numbers[0]);
-      samples.push_back(sample_of(a));
+      samples.push_back(names().sample_of(a));
     }
     const auto is_constant = [](const std::vector<double>& all) {
       return std::ranges::all_of(all, [&](double one) { return one == all[0]; });
@@ -203,13 +198,13 @@ class Retrieval : public EmbeddingScorer {
     for (size_t row = 0; row < embeddings().rows(); ++row) {
       if (found.contains(row) || !queries.contains(row)) candidates.push_back(row);
     }
-    std::vector<compare::Parts> samples(sample_of(embeddings().rows() - 1) + 1);
+    std::vector<compare::Parts> samples(names().samples());
     bool is_counted = false;
     for (const auto& [query, grades] : queries) {
       const std::optional<double> one = of_query(query, grades, candidates, static_cast<size_t>(variant));
       if (!one) continue;
-      samples[sample_of(query)].top += *one;
-      ++samples[sample_of(query)].bottom;
+      samples[names().sample_of(query)].top += *one;
+      ++samples[names().sample_of(query)].bottom;
       is_counted = true;
     }
     if (!is_counted) return bad_data("no query has anything relevant: all scores are 0");
@@ -256,10 +251,10 @@ class Neighbours : public EmbeddingScorer {
       return bad_data("found ", rows, " embeddings, needed are at least 2, and as many as the ", wanted_.rows(),
                       " of --labels");
     if (rows < wanted_.rows()) return bad_data("found ", rows, " embeddings, --labels has ", wanted_.rows());
-    std::vector<compare::Parts> samples(sample_of(rows - 1) + 1);
+    std::vector<compare::Parts> samples(names().samples());
     for (size_t i = 0; i < rows; ++i) {
       const size_t nearest = embeddings().nearest(i);
-      compare::Parts& sample = samples[sample_of(i)];
+      compare::Parts& sample = samples[names().sample_of(i)];
       sample.top += nearest != i && nearest == wanted_.nearest(i) ? 1 : 0;
       ++sample.bottom;
     }

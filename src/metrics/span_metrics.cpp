@@ -59,7 +59,6 @@ class Spans : public Scorer {
       found_.push_back(best_span(first.data() + begin, last.data() + begin, length));
     lengths_.resize(found_.size(), length);
     names_.add(results.name, first.size() / length);
-    samples_.resize(found_.size(), added_++);
     return Status();
   }
 
@@ -76,10 +75,11 @@ class Spans : public Scorer {
       double& score = scores[row];
       score = std::max(score, variant == 1 ? static_cast<double>(is_same) : f1_of(found_[row], wanted));
     }
-    std::vector<compare::Parts> samples(added_);
+    std::vector<compare::Parts> samples(names_.samples());
     for (const auto& [row, score] : scores) {
-      samples[samples_[row]].top += score;
-      ++samples[samples_[row]].bottom;
+      compare::Parts& sample = samples[names_.sample_of(row)];
+      sample.top += score;
+      ++sample.bottom;
     }
     return compare::ratio_of(std::move(samples));
   }
@@ -100,8 +100,6 @@ class Spans : public Scorer {
   std::vector<Span> found_;
   RowNames names_;
   std::vector<size_t> lengths_;  ///< Number of positions of each row.
-  std::vector<size_t> samples_;  ///< The sample of each row, counted as it was added.
-  size_t added_ = 0;
 };
 
 }  // namespace

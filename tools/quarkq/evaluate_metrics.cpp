@@ -86,11 +86,7 @@ Status check_metrics(const std::vector<Requirement>& requirements, const std::op
 
 }  // namespace
 
-std::string six_digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
+std::string six_digits(double value) { return cat(value); }
 
 std::string interval_text(const std::optional<Interval>& interval) {
   if (!interval) return "-";

@@ -2,8 +2,8 @@
 #include "metrics/truth/relations.h"
 
 #include <charconv>
-#include <cmath>
 
+#include "base/parse_text.h"
 #include "base/strings.h"
 #include "metrics/truth/labels.h"
 #include "metrics/truth/sample_names.h"
@@ -11,12 +11,11 @@
 namespace quarkq::metrics {
 namespace {
 
-template <typename T>
-std::optional<T> number(const std::string& text) {
-  T value{};
+std::optional<size_t> row_number(const std::string& text) {
+  size_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stopped == end && !text.empty() ? std::optional(value) : std::nullopt;
+  return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
 }
 
 std::string trimmed_cell(const std::string& text) {
@@ -28,12 +27,12 @@ std::string trimmed_cell(const std::string& text) {
 }  // namespace
 
 void RowNames::add(const std::string& name, size_t rows) {
-  const std::optional<size_t> place = rows == 1 ? std::optional(rows_) : std::nullopt;
+  const std::optional<size_t> place = rows == 1 ? std::optional(samples_.size()) : std::nullopt;
   for (const std::string& key : {name, without_sample_suffix(name), last_part(name)}) {
     const auto [found, is_new] = by_name_.emplace(key, place);
     if (!is_new && found->second != place) found->second.reset();
   }
-  rows_ += rows;
+  samples_.resize(samples_.size() + rows, count_++);
 }
 
 Result<size_t> RowNames::find(const std::string& text, const std::string& place) const {
@@ -43,9 +42,9 @@ Result<size_t> RowNames::find(const std::string& text, const std::string& place)
     if (found->second) return *found->second;
     return bad_data(place, ": '", text, "' has several rows of results; use their numbers, from 0");
   }
-  const std::optional<size_t> row = number<size_t>(text);
-  if (row && *row < rows_) return *row;
-  return bad_data(place, ": '", text, "' is neither a sample nor the number of one of ", rows_, " rows of results");
+  const std::optional<size_t> row = row_number(text);
+  if (row && *row < size()) return *row;
+  return bad_data(place, ": '", text, "' is neither a sample nor the number of one of ", size(), " rows of results");
 }
 
 Result<std::vector<Relation>> read_relations(const std::string& path, const RelationForm& form) {
@@ -62,8 +61,8 @@ Result<std::vector<Relation>> read_relations(const std::string& path, const Rela
         one.rows.push_back(cells[c]);
         continue;
       }
-      const std::optional<double> value = number<double>(cells[c]);
-      is_whole = value.has_value() && std::isfinite(*value);
+      const std::optional<double> value = parse_finite(cells[c]);
+      is_whole = value.has_value();
       if (is_whole) one.numbers.push_back(*value);
     }
     if (!is_whole && i == 0 && cells.size() > 1) continue;  // a header

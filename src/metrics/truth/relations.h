@@ -20,7 +20,10 @@ class RowNames {
   /// Adds the rows of the sample called `name`. Rows are numbered from 0 in the order of the calls.
   void add(const std::string& name, size_t rows);
   /// Returns the number of rows of all samples.
-  size_t size() const { return rows_; }
+  size_t size() const { return samples_.size(); }
+  /// Returns the number of samples, and the sample of a row, counted from 0 as they were added.
+  size_t samples() const { return count_; }
+  size_t sample_of(size_t row) const { return samples_[row]; }
   /// Returns the row that `text` refers to: the name of a sample with one row (also without folders and suffix), or
   /// the number of a row, from 0. Fails with kBadData, naming `place`, if there is none or the sample has several
   /// rows.
@@ -28,7 +31,8 @@ class RowNames {
 
  private:
   std::map<std::string, std::optional<size_t>> by_name_;  ///< Absent: several rows have the name.
-  size_t rows_ = 0;
+  std::vector<size_t> samples_;                           ///< One per row.
+  size_t count_ = 0;
 };
 
 /// A line of a truth file: one or two rows and numbers.

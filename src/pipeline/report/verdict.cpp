@@ -138,8 +138,7 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
   if (report.causes.empty() && !tuned.empty()) return command("quantize", request, settings, tuned);
   if (settings.packs_matrices())  // analyze looks at Q/DQ nodes
     return "choose more bits where they help most: --target-bits (docs/language-models.md#choose-the-bits), or GPTQ "
-           "with "
-           "samples";
+           "with samples";
   const std::string analyze = command("analyze", request, settings, request.config);
   return settings.may_rescue_with("float_nodes") ? analyze + " --min-cos 0.98 --write better.yaml" : analyze;
 }

@@ -130,7 +130,7 @@ Result<Job> open_job(const ModelFile& given, const AskedSettings& request, exec:
   std::optional<ir::Model> unpinned;
   if (pinned.batch == 1) unpinned = model;
   QQ_RETURN_IF_ERROR(pin_shapes(model, pinned, diagnostics).context(model_path));
-  if (pinned.batch == 1) take_batch_of_one(model, environment, diagnostics);
+  if (unpinned) take_batch_of_one(model, environment, diagnostics);
   const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + loaded.external_bytes;
   QQ_TRY(CutTailPtr tail, cut_tail(model, settings, diagnostics));
   return Job{std::move(model), std::move(settings), std::move(environment), bytes,
