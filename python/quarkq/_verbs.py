@@ -397,7 +397,8 @@ def run(
 ) -> Union[Report, List[Arrays]]:
     """Runs a float or quantized model over the samples of `data`: a folder or an iterable, as in quantize(). preprocess: a recipe for
     photos or a function. config, settings: what else reading the samples needs. outputs: a folder for .npy files, or a function that is called with the name of each sample
-    and its results; without it the results of all samples are returned, as dicts of arrays by output name."""
+    and its results; without it the results of all samples are returned, as dicts of arrays by output name. A batch of N rows for a model that
+    takes one row is N samples."""
     results: List[Arrays] = []
     with _Job("run", limit=limit, threads=threads) as job:
         job.take_model(model)

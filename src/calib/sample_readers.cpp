@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <numeric>
 
 #include "base/random.h"
 #include "base/strings.h"
@@ -132,6 +133,38 @@ Result<Sample> SplitBatches::read(size_t index) const {
     sample.inputs.push_back(is_split_[i] ? whole.rows(static_cast<int64_t>(row), 1) : whole);
   }
   return sample;
+}
+
+Result<std::unique_ptr<DataReader>> open_or_cut(std::vector<InputSpec> inputs, size_t limit, const OpenSamples& open) {
+  Result<std::unique_ptr<DataReader>> opened = open(inputs, limit);
+  if (opened.ok()) return opened;
+  std::vector<bool> is_split;
+  for (InputSpec& input : inputs) {
+    is_split.push_back(input.has_shape && input.dims.size() > 1 && input.dims[0] == 1);
+    if (is_split.back()) input.dims[0] = -1;
+  }
+  if (std::ranges::find(is_split, true) == is_split.end()) return opened;
+  Result<std::unique_ptr<DataReader>> batches = open(std::move(inputs), 0);
+  if (!batches.ok()) return opened;
+  const size_t count = batches.value()->size();
+  QQ_TRY(auto rows, SplitBatches::open(std::move(batches).value(), std::move(is_split)));
+  if (rows->size() == count) return opened;  // the failure has another reason
+  if (limit == 0 || limit >= rows->size()) return rows;
+  std::vector<size_t> numbers(limit);
+  std::iota(numbers.begin(), numbers.end(), size_t{0});
+  return std::unique_ptr<DataReader>(std::make_unique<SomeSamples>(std::move(rows), std::move(numbers)));
+}
+
+Result<std::unique_ptr<DataReader>> open_source(std::vector<InputSpec> inputs, const SampleSource& source,
+                                                size_t limit) {
+  return open_or_cut(std::move(inputs), limit, [&](std::vector<InputSpec> given, size_t most) {
+    SampleSource limited = source;
+    if (most > 0) limited.count = std::min(limited.count, most);
+    Result<std::unique_ptr<DataReader>> opened = make_callback_reader(std::move(given), std::move(limited));
+    if (!opened.ok()) return opened;
+    const Result<Sample> first = opened.value()->read(0);
+    return first.ok() ? std::move(opened) : first.status();
+  });
 }
 
 // Random samples, number for number those of the reference (ref:samples#random-samples).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -67,6 +68,13 @@ class SplitBatches final : public DataReader {
   mutable std::pair<size_t, std::shared_ptr<const Sample>> kept_;  ///< The batch read last.
 };
 
+/// Opens samples for inputs; reads `limit` samples at most, 0: all.
+using OpenSamples = std::function<Result<std::unique_ptr<DataReader>>(std::vector<InputSpec> inputs, size_t limit)>;
+
+/// Returns what `open` opens for the inputs. If that fails and the inputs take one row, but the samples are batches of
+/// rows, returns the rows as samples, `limit` at most. Otherwise returns the failure.
+Result<std::unique_ptr<DataReader>> open_or_cut(std::vector<InputSpec> inputs, size_t limit, const OpenSamples& open);
+
 // Samples with values. A model may be run on a sample without values, but not calibrated or judged on it.
 
 /// Reads from `all` and fails with kBadData for a sample without any value.
@@ -114,7 +122,12 @@ class SpreadSamples final : public DataReader {
 };
 
 /// Returns a reader that calls the caller's function, one call at a time. Its reads fail with kBadData if the data does
-/// not match the inputs.
+/// not match the inputs. Fails with kBadData if the source has no samples.
 Result<std::unique_ptr<DataReader>> make_callback_reader(std::vector<InputSpec> inputs, SampleSource source);
+
+/// Like make_callback_reader(), for `limit` samples at most (0: all). Batches of rows for inputs that take one row are
+/// cut like those of files.
+Result<std::unique_ptr<DataReader>> open_source(std::vector<InputSpec> inputs, const SampleSource& source,
+                                                size_t limit);
 
 }  // namespace quarkq::calib

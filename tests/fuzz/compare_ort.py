@@ -86,6 +86,15 @@ def run_session(runner, feeds):
     return dict(zip(names, (np.asarray(array) for array in runner.run(names, feeds))))
 
 
+def run_rows(runner, feeds):
+    """Like run_session(); a model whose batch was made 1 for a target gets one row after the other."""
+    batches = {len(feeds[value.name]) for value in runner.get_inputs() if value.shape and value.shape[0] == 1 and feeds[value.name].ndim}
+    if batches in (set(), {1}):
+        return run_session(runner, feeds)
+    rows = [run_session(runner, {name: array[i:i + 1] for name, array in feeds.items()}) for i in range(batches.pop())]
+    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+
+
 def as_taken(runner, feeds):
     """The inputs as a quantized model takes them: settings of targets turn float16 into float32."""
     wide = {value.name for value in runner.get_inputs() if value.type == "tensor(float)"}
@@ -305,7 +314,7 @@ def compare_placed(model, number):
         return None
     if report.joined:
         check_written(report.joined)
-    found = run_session(session(whole), model.feeds)
+    found = run_rows(session(whole), model.feeds)
     for name, array in model.wanted.items():
         if report.grade != "good" or array.dtype.kind != "f" or not np.isfinite(array).all() or np.abs(array).max(initial=0) < 1e-3:
             continue

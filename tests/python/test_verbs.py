@@ -99,6 +99,19 @@ def a_mapping_of_the_caller_may_name_libraries():
     expect("none.so is not there" in error.message, f"found {error.message}")
 
 
+@test()
+def batches_of_the_caller_are_cut_for_a_target_of_one_row():
+    """Arrays in memory like files: to calibrate, to evaluate and to run."""
+    model = conv_model(side=16)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_value = 3
+    batches = [np.concatenate(noise(3, side=16))]
+    report = quarkq.quantize(model, config="xint8", target="x1", data=batches, eval_data=batches)
+    expect_equal(report["samples"], 3, "samples")
+    expect_equal(len(quarkq.run(report.model, batches)), 3, "results")
+    expect(quarkq.evaluate(model, report.model, data=batches)["outputs"][0]["cosine"] > 0.99, "cosine")
+
+
 @test(cases=[("preset", quarkq.UsageError, dict(config="xint9")), ("data", quarkq.DataError, dict(data=[np.zeros((2, 2), "float32")])),
              ("model", quarkq.ModelError, dict(model=b"no model")), ("type", quarkq.DataError, dict(data=["text"])),
              ("empty", quarkq.DataError, dict(data=iter([]))), ("metric without samples", quarkq.UsageError, dict(require=["metric>=1"])),

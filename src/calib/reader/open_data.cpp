@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "base/file_system.h"
@@ -162,28 +161,6 @@ Result<std::unique_ptr<DataReader>> open_files(std::shared_ptr<const FileTree> t
   return std::unique_ptr<DataReader>(std::move(reader));
 }
 
-/// Returns the samples row by row if they are batches of rows and the inputs take one row. Returns null if they are
-/// something else, and fails if they are batches that cannot be cut.
-Result<std::unique_ptr<DataReader>> open_rows(std::shared_ptr<const FileTree> tree, DataOptions options,
-                                              std::vector<InputSpec> inputs) {
-  std::vector<bool> is_split;
-  for (InputSpec& input : inputs) {
-    is_split.push_back(input.has_shape && input.dims.size() > 1 && input.dims[0] == 1);
-    if (is_split.back()) input.dims[0] = -1;
-  }
-  if (std::ranges::find(is_split, true) == is_split.end()) return std::unique_ptr<DataReader>();
-  const size_t limit = std::exchange(options.limit, 0);
-  Result<std::unique_ptr<DataReader>> batches = open_files(std::move(tree), options, std::move(inputs));
-  if (!batches.ok()) return std::unique_ptr<DataReader>();
-  const size_t count = batches.value()->size();
-  QQ_TRY(auto rows, SplitBatches::open(std::move(batches).value(), std::move(is_split)));
-  if (rows->size() == count) return std::unique_ptr<DataReader>();  // the failure has another reason
-  if (limit == 0 || limit >= rows->size()) return rows;
-  std::vector<size_t> numbers(limit);
-  std::iota(numbers.begin(), numbers.end(), size_t{0});
-  return std::unique_ptr<DataReader>(std::make_unique<SomeSamples>(std::move(rows), std::move(numbers)));
-}
-
 /// Where texts are all that the folder holds.
 std::string advice_for_texts(const FileTree& tree, const std::string& folder) {
   const Result<std::vector<std::string>> files = tree.files(folder);
@@ -216,11 +193,11 @@ Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::v
   }
   const auto open = [&](std::vector<InputSpec> given) {
     if (is_file && !is_archive) return open_single_file(options, std::move(given));
-    Result<std::unique_ptr<DataReader>> opened = open_files(tree, options, given);
-    if (!opened.ok()) {
-      auto rows = open_rows(tree, options, std::move(given));
-      if (!rows.ok() || rows.value() != nullptr) return rows;
-    }
+    auto opened = open_or_cut(std::move(given), options.limit, [&](std::vector<InputSpec> fed, size_t limit) {
+      DataOptions limited = options;
+      limited.limit = limit;
+      return open_files(tree, limited, std::move(fed));
+    });
     const std::string advice = opened.ok() ? "" : advice_for_texts(*tree, options.folder);
     return advice.empty() ? std::move(opened) : bad_data(opened.status().message(), advice);
   };

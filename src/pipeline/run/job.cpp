@@ -213,9 +213,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
   if (!source) return calib::open_data(options, calib::input_specs(graph));
   if (!options.folder.empty())
     return invalid_argument("samples: found both a folder and a source in memory, pass only one of them");
-  SampleSource limited = source;
-  if (options.limit > 0) limited.count = std::min(limited.count, options.limit);
-  return calib::make_callback_reader(calib::input_specs(graph), std::move(limited));
+  return calib::open_source(calib::input_specs(graph), source, options.limit);
 }
 
 namespace {

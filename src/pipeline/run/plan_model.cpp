@@ -97,7 +97,7 @@ Result<std::unique_ptr<calib::DataReader>> open_evaluation(const SourceRequest& 
   if (request.eval_samples) {
     if (!folder.empty())
       return invalid_argument("--eval: found both a folder and a source in memory, pass only one of them");
-    return calib::refuse_empty(calib::make_callback_reader(calib::input_specs(job.model.graph), request.eval_samples));
+    return calib::refuse_empty(calib::open_source(calib::input_specs(job.model.graph), request.eval_samples, 0));
   }
   if (folder.empty() && job.settings.evaluation.eval_metrics) {
     QQ_TRY(folder, config::evaluation_folder(job.settings));

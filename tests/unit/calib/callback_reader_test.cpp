@@ -71,5 +71,40 @@ TEST(CallbackReaderTest, PassesTheCallersErrorOnAndRefusesNoSamples) {
   EXPECT_EQ(make_callback_reader(kInputs, {0, fails}).status().code(), Code::kBadData);
 }
 
+/// Batches of `rows` rows [row, row + 0.5] for each of two calls.
+SampleSource batches_of(int64_t rows, std::vector<std::vector<float>>& kept) {
+  kept.assign(2, {});
+  for (size_t i = 0; i < kept.size() * static_cast<size_t>(rows); ++i)
+    kept[i / static_cast<size_t>(rows)].insert(kept[i / static_cast<size_t>(rows)].end(), {float(i), float(i) + 0.5f});
+  return {2, [rows, &kept](size_t index) -> Result<std::vector<SampleTensor>> {
+            const auto& values = kept[index];
+            return std::vector<SampleTensor>{{"a", "FLOAT", {rows, 2}, values.data(), values.size() * sizeof(float)}};
+          }};
+}
+
+TEST(OpenSourceTest, CutsBatchesForInputsOfOneRow) {
+  std::vector<std::vector<float>> kept;
+  const auto reader = open_source({kInputs[0]}, batches_of(3, kept), 5);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  ASSERT_EQ(reader.value()->size(), 5u) << "the limit counts rows";
+  const Result<Sample> sample = reader.value()->read(4);
+  EXPECT_EQ(sample.value().name, "1_1");
+  EXPECT_EQ(sample.value().inputs[0].dims(), (ir::Shape{1, 2}));
+  EXPECT_EQ(sample.value().inputs[0].data<float>()[1], 4.5f);
+  EXPECT_EQ(std::string(reader.value()->notes().at(0).id.row().id), "samples-split");
+}
+
+TEST(OpenSourceTest, LeavesOtherSamplesAsTheyAre) {
+  std::vector<std::vector<float>> kept;
+  InputSpec pair = kInputs[0], wide = kInputs[0];
+  pair.dims[0] = 3;
+  wide.dims[1] = 4;
+  EXPECT_EQ(open_source({kInputs[0]}, batches_of(1, kept), 0).value()->size(), 2u);
+  EXPECT_EQ(open_source({pair}, batches_of(3, kept), 0).value()->size(), 2u);
+  const auto refused = open_source({wide}, batches_of(3, kept), 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("takes [1,4]"), std::string::npos) << refused.status().message();
+}
+
 }  // namespace
 }  // namespace quarkq::calib
