@@ -17,33 +17,53 @@ bool machine_has(Isa isa) {
   return false;
 }
 
-Isa best_isa() {
-  if (machine_has(Isa::kAvx512)) return Isa::kAvx512;
-  return machine_has(Isa::kAvx2) ? Isa::kAvx2 : Isa::kSse41;
+bool machine_has_vnni() { return machine_has(Isa::kAvx512) && __builtin_cpu_supports("avx512vnni"); }
+
+/// What is selected: the loops, and whether oneDNN sums bytes in integers.
+struct Choice {
+  Isa isa = Isa::kSse41;
+  bool vnni = false;
+};
+
+Choice best() {
+  if (machine_has(Isa::kAvx512)) return {Isa::kAvx512, machine_has_vnni()};
+  return {machine_has(Isa::kAvx2) ? Isa::kAvx2 : Isa::kSse41, false};
 }
 
-Isa& chosen() {
-  static Isa value = best_isa();
+Choice& chosen() {
+  static Choice value = best();
   return value;
 }
 
+/// The choices by name, with the name that oneDNN knows them by.
+constexpr struct {
+  std::string_view name;
+  Choice choice;
+  const char* onednn;
+} kChoices[] = {{"sse41", {Isa::kSse41, false}, "SSE41"},
+                {"avx2", {Isa::kAvx2, false}, "AVX2"},
+                {"avx512", {Isa::kAvx512, false}, "AVX512_CORE"},
+                {"avx512-vnni", {Isa::kAvx512, true}, "AVX512_CORE_VNNI"}};
+
 }  // namespace
 
-Isa isa() { return chosen(); }
+Isa isa() { return chosen().isa; }
+bool has_vnni() { return chosen().vnni; }
 
-std::string_view isa_name(Isa isa) { return isa == Isa::kAvx512 ? "avx512" : isa == Isa::kAvx2 ? "avx2" : "sse41"; }
+std::string_view isa_name(Isa isa) { return kChoices[static_cast<size_t>(isa)].name; }
+std::string_view full_isa_name() { return has_vnni() ? "avx512-vnni" : isa_name(isa()); }
 
 Status pin_isa(std::string_view name) {
   if (name == "native") return Status();
-  for (const Isa candidate : {Isa::kSse41, Isa::kAvx2, Isa::kAvx512}) {
-    if (name != isa_name(candidate)) continue;
-    if (!machine_has(candidate)) return invalid_argument("--isa ", name, ": this machine does not have it");
-    chosen() = candidate;
-    const char* onednn = candidate == Isa::kAvx512 ? "AVX512_CORE" : candidate == Isa::kAvx2 ? "AVX2" : "SSE41";
-    platform::set_environment("ONEDNN_MAX_CPU_ISA", onednn);
+  for (const auto& row : kChoices) {
+    if (name != row.name) continue;
+    if (!machine_has(row.choice.isa) || (row.choice.vnni && !machine_has_vnni()))
+      return invalid_argument("--isa ", name, ": this machine does not have it");
+    chosen() = row.choice;
+    platform::set_environment("ONEDNN_MAX_CPU_ISA", row.onednn);
     return Status();
   }
-  return invalid_argument("--isa ", name, ": unknown, allowed are sse41, avx2, avx512, native");
+  return invalid_argument("--isa ", name, ": unknown, allowed are sse41, avx2, avx512, avx512-vnni, native");
 }
 
 }  // namespace quarkq

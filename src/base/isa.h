@@ -14,9 +14,13 @@ enum class Isa { kSse41, kAvx2, kAvx512 };
 /// Returns the instruction set in use: the best of this machine, or the one selected by pin_isa().
 Isa isa();
 std::string_view isa_name(Isa isa);
+/// Returns whether products of bytes are summed in integers: AVX-512 with VNNI.
+bool has_vnni();
+/// Returns the name of all that the bits of quantized models' results depend on: isa_name(), or "avx512-vnni".
+std::string_view full_isa_name();
 
-/// Selects `name` (sse41, avx2, avx512 or native). Fails if this machine does not support it. Also selects it for
-/// oneDNN, through its environment setting, so call it before the first primitive is created.
+/// Selects `name` (sse41, avx2, avx512, avx512-vnni or native). Fails if this machine does not support it. Also selects
+/// it for oneDNN, through its environment setting, so call it before the first primitive is created.
 Status pin_isa(std::string_view name);
 
 }  // namespace quarkq

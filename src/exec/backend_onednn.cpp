@@ -19,9 +19,6 @@ namespace {
 
 using namespace onednn;
 
-/// Memory owned by others that run() refers to.
-dnnl::memory placeholder(const Desc& desc) { return {desc, engine(), DNNL_MEMORY_NONE}; }
-
 /// Weights as the caller has them, in oneDNN's dimensions: [G, O/G, I/G, kernel...] or without G for one group.
 Desc given_weights(const ConvProblem& p) {
   ir::Shape strides = strides_of_weights(p), dims = p.weights;
@@ -50,23 +47,9 @@ Desc any_layout(const Desc& desc) {
 #endif
 }
 
-void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta) {
-#if DNNL_VERSION_MAJOR >= 3
-  ops.append_eltwise(algorithm, alpha, beta);
-#else
-  ops.append_eltwise(1.0f, algorithm, alpha, beta);
-#endif
-}
-
 dnnl::primitive_attr attributes(const ConvProblem& p, const Desc& result) {
   dnnl::post_ops ops;
-  for (const PostOp& post : p.post_ops) {
-    if (const std::optional<Eltwise> own = eltwise_of(post)) {
-      append_eltwise(ops, own->algorithm, own->alpha, own->beta);
-    } else {
-      ops.append_binary(dnnl::algorithm::binary_add, result);
-    }
-  }
+  append_followers(p.post_ops, result, ops);
   dnnl::primitive_attr attr;
   attr.set_post_ops(ops);
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);

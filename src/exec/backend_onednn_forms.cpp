@@ -34,7 +34,7 @@ bool add_layout(const dnnl::memory::desc& desc, ContentHash& hash) {
 #endif
 
 /// Layouts and content; empty when they cannot be told apart from others.
-std::string weights_key(const dnnl::memory::desc& given, const dnnl::memory::desc& packed, const float* data) {
+std::string weights_key(const dnnl::memory::desc& given, const dnnl::memory::desc& packed, const void* data) {
   ContentHash hash;
   if (!add_layout(given, hash) || !add_layout(packed, hash)) return "";
   hash.add(data, given.get_size());
@@ -42,8 +42,8 @@ std::string weights_key(const dnnl::memory::desc& given, const dnnl::memory::des
 }
 
 std::shared_ptr<const dnnl::memory> packed_weights(const dnnl::memory::desc& given, const dnnl::memory::desc& packed,
-                                                   const float* data) {
-  dnnl::memory source(given, engine(), const_cast<float*>(data));
+                                                   const void* data) {
+  dnnl::memory source(given, engine(), const_cast<void*>(data));
   auto made = std::make_shared<dnnl::memory>(packed, engine());
   dnnl::reorder(source, *made).execute(stream(), source, *made);
   stream().wait();
@@ -63,7 +63,7 @@ dnnl::stream& stream() {
 }
 
 std::shared_ptr<const dnnl::memory> shared_weights(const dnnl::memory::desc& given, const dnnl::memory::desc& packed,
-                                                   const float* data) {
+                                                   const void* data) {
   static SharedCache<dnnl::memory> all;
   return all.get(weights_key(given, packed, data), [&] { return packed_weights(given, packed, data); });
 }

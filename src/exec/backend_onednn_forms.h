@@ -20,7 +20,7 @@ namespace quarkq::exec {
 /// Returns the weights of layout `given` at `data`, reordered to `packed`. Weights are identified by content, not by
 /// address. Thread-safe; the result is read-only.
 std::shared_ptr<const dnnl::memory> shared_weights(const dnnl::memory::desc& given, const dnnl::memory::desc& packed,
-                                                   const float* data);
+                                                   const void* data);
 
 /// The one engine of the process, and the calling thread's stream on it.
 dnnl::engine& engine();
@@ -33,8 +33,11 @@ namespace quarkq::exec::onednn {
 using Desc = dnnl::memory::desc;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 
+/// Returns a memory owned by others. Its pointer is set for each run.
+inline dnnl::memory placeholder(const Desc& desc) { return {desc, engine(), DNNL_MEMORY_NONE}; }
+
 /// dims [N, C, spatial...], channels innermost in memory.
-inline Desc channels_last(const ir::Shape& dims) {
+inline Desc channels_last(const ir::Shape& dims, dnnl::memory::data_type type = kF32) {
   dnnl::memory::dims strides(dims.size());
   int64_t stride = dims[1];
   for (size_t i = dims.size(); i-- > 2;) {
@@ -43,7 +46,22 @@ inline Desc channels_last(const ir::Shape& dims) {
   }
   strides[1] = 1;
   strides[0] = stride;
-  return {dims, kF32, strides};
+  return {dims, type, strides};
+}
+
+inline Desc row_major(const ir::Shape& dims, dnnl::memory::data_type type = kF32) {
+  dnnl::memory::dims strides(dims.size(), 1);
+  for (size_t i = dims.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * dims[i + 1];
+  return {dims, type, strides};
+}
+
+/// Weights of `groups` groups in oneDNN's dimensions, row-major.
+inline ir::Shape weight_dims(const ir::Shape& weights, int64_t groups) {
+  if (groups == 1) return weights;
+  ir::Shape dims = weights;
+  dims[0] /= groups;
+  dims.insert(dims.begin(), groups);
+  return dims;
 }
 
 inline dnnl::memory::dims dense_dilations(const ConvProblem& p) {
@@ -78,6 +96,19 @@ inline std::optional<Eltwise> eltwise_of(const PostOp& post) {
     return Eltwise{dnnl::algorithm::eltwise_relu};
   }
   return Eltwise{dnnl::algorithm::eltwise_clip, post.low, post.high};
+}
+
+/// Appends the followers to the operations after a primitive with this result.
+inline void append_followers(const std::vector<PostOp>& followers, const Desc& result, dnnl::post_ops& ops) {
+  for (const PostOp& post : followers) {
+    const std::optional<Eltwise> own = eltwise_of(post);
+#if DNNL_VERSION_MAJOR >= 3
+    if (own) ops.append_eltwise(own->algorithm, own->alpha, own->beta);
+#else
+    if (own) ops.append_eltwise(1.0f, own->algorithm, own->alpha, own->beta);
+#endif
+    if (!own) ops.append_binary(dnnl::algorithm::binary_add, result);
+  }
 }
 
 /// Returns whether two followers use one algorithm with different parameters: oneDNN 2.6 computes both with the

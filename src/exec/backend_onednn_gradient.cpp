@@ -30,21 +30,6 @@ int64_t positions_of(const ir::Shape& dims) {
   return count;
 }
 
-/// Weights of `groups` groups in oneDNN's dimensions, row-major.
-ir::Shape weight_dims(const ir::Shape& weights, int64_t groups) {
-  if (groups == 1) return weights;
-  ir::Shape dims = weights;
-  dims[0] /= groups;
-  dims.insert(dims.begin(), groups);
-  return dims;
-}
-
-Desc row_major(const ir::Shape& dims) {
-  dnnl::memory::dims strides(dims.size(), 1);
-  for (size_t i = dims.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * dims[i + 1];
-  return {dims, kF32, strides};
-}
-
 using Backward = dnnl::convolution_backward_weights;
 using Forward = dnnl::convolution_forward;
 

@@ -32,6 +32,7 @@ Compiler::Compiler(const ir::Graph& graph, const std::map<std::string, int64_t>&
       request_(request),
       values_(graph, program_.steps_),
       fuser_(graph, opsets, values_, kept_values(request)),
+      integers_(graph),
       segmenter_(graph, request, values_),
       done_(graph.node_count()),
       tapped_(graph.value_count()) {
@@ -85,7 +86,8 @@ Status Compiler::bind_feeds() {
     Result<int64_t> count = ir::element_count(feed.dims);
     if (!count.ok()) return count.status();
     const int slot = values_.add_feed_slot(storage_bytes(feed.type, count.value()));
-    values_.at(feed.value) = {When::kNow, feed.type, feed.dims, feed.layout, slot, nullptr};
+    values_.at(feed.value) = {
+        .when = When::kNow, .type = feed.type, .dims = feed.dims, .native = feed.layout, .slot = slot};
     program_.feed_slots_.push_back(slot);
     program_.feeds_.push_back({feed.type, stored_dims(feed.dims, feed.layout), feed.layout, nullptr});
     program_.feed_names_.push_back(graph_.value(feed.value).name);
@@ -164,8 +166,11 @@ Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
   }
   const Layout layout = values_.choose_layout(node, op.rule);
   Fusion fusion = fuser_.find(node, op);
+  const IntegerOperands* integers = integers_.find(node);
+  if (integers != nullptr && values_.at(node.inputs[0]).type != ElementType::kFloat) integers = nullptr;
   while (true) {
-    std::vector<Bound> inputs = values_.bind_inputs(node, op.rule, layout);
+    std::vector<Bound> inputs =
+        values_.bind_inputs(node, op.rule, layout, integers == nullptr ? nullptr : &integers->source);
     for (const ir::ValueId added : fusion.added) {
       const auto rank = static_cast<int64_t>(values_.at(added).dims.size());
       inputs.push_back(values_.bind(added, Layout::kChannelsLast, rank));
@@ -179,9 +184,15 @@ Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
     Prepare prepare(node, graph_.label(node.id), opset_of(node), std::move(specs), std::move(present));
     prepare.set_layout(layout);
     prepare.set_post_ops(fusion.post_ops);
+    prepare.set_integers(integers);
     Result<Kernel> kernel = op.prepare(prepare);
     if (!kernel.ok() && !fusion.nodes.empty()) {  // not with this follower: try with one fewer
       fusion.pop(node.output(0));
+      continue;
+    }
+    if (!kernel.ok() && integers != nullptr) {  // not in integers: try in float32
+      integers = nullptr;
+      fusion = fuser_.find(node, op);
       continue;
     }
     if (!kernel.ok()) return kernel.status();
@@ -215,19 +226,28 @@ Status Compiler::add_known(const ir::Node& node, const OpDef& op) {
 bool Compiler::add_quantize_pair(const ir::Node& node) {
   const std::optional<QuantizePair> pair = fuser_.find_pair(node);
   if (!pair) return false;
+  const int from = values_.native_slot(node.inputs[0]);
   const ValueTable::Entry source = values_.at(node.inputs[0]);
-  const int slot = values_.add_slot(values_.slots()[static_cast<size_t>(source.slot)].bytes);
+  const ir::ValueId output = pair->last->outputs[0];
+  const int64_t count = ir::checked_count(source.dims);
+  const bool as_codes = integers_.has_reader(output);
+  const int slot = values_.add_slot(as_codes ? count : storage_bytes(ElementType::kFloat, count));
   const int step_index = static_cast<int>(program_.steps_.size());
   Step step;
-  step.kernel = fake_quantize_kernel(pair->params, node.domain != ir::kQuarkDomain, ir::checked_count(source.dims));
-  step.inputs = {source.slot};
+  step.kernel = as_codes ? codes_kernel(pair->params, pair->saturates, count)
+                         : fake_quantize_kernel(pair->params, pair->saturates, count);
+  step.inputs = {from};
   step.outputs = {slot};
-  step.label = graph_.label(node.id) + " + DequantizeLinear";
+  step.label = graph_.label(node.id) + (pair->last == &node ? "" : " + DequantizeLinear");
   program_.steps_.push_back(std::move(step));
-  in_place_.push_back({step_index, slot, source.slot});
-  done_[static_cast<size_t>(pair->dequantize->id.index)] = true;
-  const ir::ValueId output = pair->dequantize->outputs[0];
-  values_.at(output) = {When::kNow, ElementType::kFloat, source.dims, source.native, slot, nullptr};
+  done_[static_cast<size_t>(pair->last->id.index)] = true;
+  values_.at(output) = {.when = When::kNow, .type = ElementType::kFloat, .dims = source.dims, .native = source.native};
+  if (as_codes) {
+    values_.set_codes(output, slot, pair->params);
+  } else {
+    values_.at(output).slot = slot;
+    in_place_.push_back({step_index, slot, from});
+  }
   tap(output, step_index);
   return true;
 }
@@ -277,9 +297,11 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
     }
     step.outputs.push_back(output.declared && output.alias_of < 0 ? slot : -1);
     if (!outputs[i].valid()) continue;
-    values_.at(outputs[i]) = {
-        When::kNow, output.spec.type, logical_dims(output.spec.dims, output.spec.layout), output.spec.layout,
-        slot,       nullptr};
+    values_.at(outputs[i]) = {.when = When::kNow,
+                              .type = output.spec.type,
+                              .dims = logical_dims(output.spec.dims, output.spec.layout),
+                              .native = output.spec.layout,
+                              .slot = slot};
   }
   if (runs) {
     program_.steps_.push_back(std::move(step));
@@ -293,7 +315,9 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
 
 void Compiler::tap(ir::ValueId value, int step) {
   if (!tapped_[static_cast<size_t>(value.index)]) return;
+  const size_t steps = program_.steps_.size();
   const int slot = values_.native_slot(value);
+  if (program_.steps_.size() > steps) step = static_cast<int>(steps);  // it was stored as integers
   const ValueTable::Entry& source = values_.at(value);
   program_.taps_.push_back(
       {value, slot, step, {source.type, stored_dims(source.dims, source.native), source.native, nullptr}});

@@ -12,6 +12,7 @@
 #include "exec/buffer_planner.h"
 #include "exec/compile.h"
 #include "exec/fuser.h"
+#include "exec/integer_operands.h"
 #include "exec/program.h"
 #include "exec/segmenter.h"
 #include "exec/value_table.h"
@@ -33,7 +34,8 @@ class Compiler {
   Status add_node(const ir::Node& node);
   Status add_static(const ir::Node& node, const OpDef& op);
   Status add_known(const ir::Node& node, const OpDef& op);
-  bool add_quantize_pair(const ir::Node& node);  ///< Returns true if the node and its DQ became one step.
+  /// Returns true if the node, with its DQ if it is a Q, became one step.
+  bool add_quantize_pair(const ir::Node& node);
   void hold_results(const ir::Node& node, std::vector<ir::Tensor> results);
   Status add_step(const ir::Node& node, Prepare& prepare, Kernel kernel, const std::vector<Bound>& inputs,
                   const std::vector<ir::ValueId>& outputs);
@@ -62,6 +64,7 @@ class Compiler {
   Program& program_ = compiled_.program;
   ValueTable values_;
   Fuser fuser_;
+  IntegerNodes integers_;
   Segmenter segmenter_;
   std::vector<bool> done_;             ///< Already part of a fusion, by node.
   std::vector<bool> tapped_;           ///< Values with a tap, by value.

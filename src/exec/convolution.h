@@ -38,12 +38,13 @@ ConvProblem product_problem(int64_t m, int64_t k, int64_t n, int64_t stride_k, i
 
 /// Buffers that one call of a convolution reads and writes.
 struct ConvBuffers {
-  const float* source = nullptr;
+  const float* source = nullptr;             ///< Not read by integer_convolution().
   const float* weights = nullptr;            ///< Read only if Convolution::make() got no weights.
   const float* bias = nullptr;               ///< Set if the problem has a bias.
   std::span<const float* const> added = {};  ///< Operands of the kAdd post-ops.
   float* result = nullptr;
-  std::byte* scratch = nullptr;  ///< Has Convolution::scratch_bytes() bytes.
+  std::byte* scratch = nullptr;      ///< Has Convolution::scratch_bytes() bytes.
+  const std::byte* codes = nullptr;  ///< The source of integer_convolution().
 };
 
 /// A prepared convolution. Weights are packed once if they are known, otherwise in every call.
@@ -59,6 +60,12 @@ class Convolution {
   virtual size_t scratch_bytes() const = 0;
   virtual void run(const ConvBuffers& buffers) = 0;
 };
+
+struct IntegerOperands;  // exec/integer_operands.h
+
+/// Prepares a convolution whose sums are integers. The result is float(sum) * scale + bias, each rounded once, then the
+/// post-ops. Source codes are channels-last. Fails with kUnsupported if oneDNN has no fast form of it.
+Result<std::shared_ptr<Convolution>> integer_convolution(const ConvProblem& problem, const IntegerOperands& operands);
 
 // The two forms among which Convolution::make() chooses.
 

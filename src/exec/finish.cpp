@@ -46,7 +46,7 @@ void Compiler::bind_fetches() {
   }
   for (const Carried& carried : compiled_.carried) {
     const ValueTable::Entry& source = values_.at(carried.value);
-    bind_result(source, carried.layout, source.slot);
+    bind_result(source, carried.layout, values_.native_slot(carried.value));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/quantizing_ops.h"
+#include "plan/lowering/lower.h"
 
 namespace quarkq::exec {
 
@@ -94,17 +95,21 @@ std::optional<QuantizePair> Fuser::find_pair(const ir::Node& node) const {
   const auto has_all = [](const ir::Node& n) {
     return n.inputs.size() == 3 && n.inputs[0].valid() && n.inputs[1].valid() && n.inputs[2].valid();
   };
-  if (!ir::is_q(node) || !has_all(node) || values_.at(node.inputs[0]).constant != nullptr) return std::nullopt;
+  const bool is_simulated = node.op == plan::kFakeQuantize && node.domain == plan::kSimulationDomain;
+  if (!is_simulated && !ir::is_q(node)) return std::nullopt;
+  if (!has_all(node) || values_.at(node.inputs[0]).constant != nullptr) return std::nullopt;
+  if (values_.at(node.inputs[0]).type != ElementType::kFloat) return std::nullopt;
+  const auto params = read_pair_params(values_.at(node.inputs[1]).constant, values_.at(node.inputs[2]).constant);
+  if (!params) return std::nullopt;
+  if (is_simulated) return QuantizePair{&node, *params, node.string_or(plan::kQuantizeDomain, "") != ir::kQuarkDomain};
   const std::optional<ir::Use> use = node.output(0).valid() ? only_use(node.output(0)) : std::nullopt;
   if (!use || use->input != 0) return std::nullopt;
   const ir::Node& dequantize = graph_.node(use->node);
   if (node.int_or("precision", 0) != 0 || dequantize.find("output_dtype") != nullptr) return std::nullopt;
   if (!ir::is_dq(dequantize) || !has_all(dequantize) || dequantize.domain != node.domain) return std::nullopt;
-  if (values_.at(node.inputs[0]).type != ElementType::kFloat) return std::nullopt;
-  const auto params = read_pair_params(values_.at(node.inputs[1]).constant, values_.at(node.inputs[2]).constant);
   const auto back = read_pair_params(graph_.constant(dequantize.inputs[1]), graph_.constant(dequantize.inputs[2]));
-  if (!params || !back || !(*params == *back)) return std::nullopt;
-  return QuantizePair{&dequantize, *params};
+  if (!back || !(*params == *back)) return std::nullopt;
+  return QuantizePair{&dequantize, *params, node.domain != ir::kQuarkDomain};
 }
 
 }  // namespace quarkq::exec

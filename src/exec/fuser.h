@@ -25,10 +25,11 @@ struct Fusion {
   void pop(ir::ValueId first_output);
 };
 
-/// A DQ node that is computed in one step with its Q node.
+/// A Q and a DQ node, or a FakeQuantize node, that are computed in one step.
 struct QuantizePair {
-  const ir::Node* dequantize = nullptr;
+  const ir::Node* last = nullptr;  ///< The node that computes the floats.
   PairParams params;
+  bool saturates = true;  ///< As fake_quantize_kernel() describes.
 };
 
 class Fuser {
@@ -43,7 +44,8 @@ class Fuser {
   Fusion find(const ir::Node& node, const OpDef& op) const;
   /// Finds the DQ node of a Q node, if no other node reads the codes and both have the same constant parameters. The
   /// codes are then not stored. The bits are equal to the bits of the two nodes (ref:operators#quantize,
-  /// ref:operators#dequantize). Returns nullopt otherwise.
+  /// ref:operators#dequantize). A FakeQuantize node with such parameters is a pair by itself. Returns nullopt
+  /// otherwise.
   std::optional<QuantizePair> find_pair(const ir::Node& node) const;
 
  private:

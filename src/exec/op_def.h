@@ -65,6 +65,8 @@ struct PostOp {
   size_t input = 0;         ///< kAdd: counts the values added; value k is input number node.inputs.size() + k
 };
 
+struct IntegerOperands;  // exec/integer_operands.h
+
 /// One node as its operator sees it during compilation.
 class Prepare {
  public:
@@ -104,6 +106,8 @@ class Prepare {
   Layout layout() const { return layout_; }  ///< Returns the layout of kFollow and kBroadcast inputs.
 
   std::span<const PostOp> post_ops() const { return post_ops_; }
+  /// If not null, the buffer of input 0 has the codes of these operands, although its type is FLOAT.
+  const IntegerOperands* integers() const { return integers_; }
 
   /// Return errors that name the node: "node conv_12 (Conv): ...".
   template <typename... Args>
@@ -141,6 +145,7 @@ class Prepare {
   void set_max_memory(int64_t bytes) { max_memory_ = bytes; }
   void set_layout(Layout layout) { layout_ = layout; }
   void set_post_ops(std::vector<PostOp> post_ops) { post_ops_ = std::move(post_ops); }
+  void set_integers(const IntegerOperands* integers) { integers_ = integers; }
   const std::string& label() const { return label_; }
 
  private:
@@ -151,6 +156,7 @@ class Prepare {
   std::vector<bool> present_;
   std::vector<Output> outputs_;
   std::vector<PostOp> post_ops_;
+  const IntegerOperands* integers_ = nullptr;
   Layout layout_ = Layout::kPlain;
   size_t scratch_bytes_ = 0;
   int64_t max_memory_ = 0;

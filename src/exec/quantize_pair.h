@@ -23,5 +23,9 @@ std::optional<PairParams> read_pair_params(const ir::Tensor* scale, const ir::Te
 /// Returns a kernel from float32 to float32. `saturate`: values out of range become the nearest end; false: the lowest,
 /// as in com.amd.quark.
 Kernel fake_quantize_kernel(const PairParams& params, bool saturate, int64_t count);
+/// Returns a kernel from float32 to the codes alone. REQUIRES: params of 8 bits.
+Kernel codes_kernel(const PairParams& params, bool saturate, int64_t count);
+/// Returns a kernel from codes to float32. REQUIRES: params of 8 bits.
+Kernel values_kernel(const PairParams& params, int64_t count);
 
 }  // namespace quarkq::exec

@@ -38,7 +38,8 @@ Swap swap_of(const ir::Shape& dims, Layout to) {
 }  // namespace
 
 void ValueTable::set_constant(ir::ValueId value, const ir::Tensor& tensor) {
-  at(value) = {When::kNow, tensor.type(), tensor.dims(), Layout::kPlain, -1, &tensor};
+  at(value) = {
+      .when = When::kNow, .type = tensor.type(), .dims = tensor.dims(), .native = Layout::kPlain, .constant = &tensor};
 }
 
 const ir::Tensor& ValueTable::own_constant(ir::ValueId value, ir::Tensor tensor) {
@@ -66,8 +67,39 @@ int ValueTable::constant_slot(const ir::Tensor& tensor) {
 
 int ValueTable::native_slot(ir::ValueId value) {
   Entry& entry = at(value);
-  if (entry.slot < 0) entry.slot = constant_slot(*entry.constant);
+  if (entry.slot >= 0) return entry.slot;
+  if (entry.constant != nullptr) return entry.slot = constant_slot(*entry.constant);
+  const int64_t count = ir::checked_count(entry.dims);
+  entry.slot = add_slot(storage_bytes(entry.type, count));
+  Step step;
+  step.inputs = {entry.codes};
+  step.outputs = {entry.slot};
+  step.label = cat("to-floats ", graph_.value(value).name);
+  step.kernel = values_kernel(params_of_codes_.at(value.index), count);
+  steps_.push_back(std::move(step));
   return entry.slot;
+}
+
+void ValueTable::set_codes(ir::ValueId value, int slot, const PairParams& params) {
+  at(value).codes = slot;
+  params_of_codes_.emplace(value.index, params);
+}
+
+int ValueTable::codes_in(ir::ValueId value, Layout layout, const PairParams& params) {
+  const Entry& source = at(value);
+  if (source.codes >= 0 && (layout == source.native || same_bytes(source.dims))) return source.codes;
+  const auto [place, is_new] = codes_.try_emplace({value.index, static_cast<int>(layout)}, -1);
+  if (!is_new) return place->second;
+  const int64_t count = ir::checked_count(source.dims);
+  const int floats = slot_in(value, layout, static_cast<int64_t>(source.dims.size()));
+  place->second = add_slot(count);
+  Step step;
+  step.inputs = {floats};
+  step.outputs = {place->second};
+  step.label = cat("to-codes ", graph_.value(value).name);
+  step.kernel = codes_kernel(params, /*saturate=*/true, count);
+  steps_.push_back(std::move(step));
+  return place->second;
 }
 
 Layout ValueTable::choose_layout(const ir::Node& node, LayoutRule rule) const {
@@ -93,7 +125,8 @@ Layout ValueTable::choose_layout(const ir::Node& node, LayoutRule rule) const {
   return Layout::kPlain;
 }
 
-std::vector<Bound> ValueTable::bind_inputs(const ir::Node& node, LayoutRule rule, Layout layout) {
+std::vector<Bound> ValueTable::bind_inputs(const ir::Node& node, LayoutRule rule, Layout layout,
+                                           const PairParams* source) {
   size_t rank = 0;
   for (const ir::ValueId input : node.inputs) {
     if (input.valid()) rank = std::max(rank, at(input).dims.size());
@@ -113,7 +146,11 @@ std::vector<Bound> ValueTable::bind_inputs(const ir::Node& node, LayoutRule rule
         wanted = layout;
       }
     }
-    inputs[i] = bind(input, wanted, static_cast<int64_t>(wanted_rank));
+    if (i == 0 && source != nullptr)
+      inputs[i] = {{at(input).type, stored_dims(at(input).dims, wanted), wanted, nullptr},
+                   codes_in(input, wanted, *source)};
+    else
+      inputs[i] = bind(input, wanted, static_cast<int64_t>(wanted_rank));
   }
   return inputs;
 }
@@ -140,7 +177,7 @@ const ir::Tensor& ValueTable::constant_in(ir::ValueId value, Layout layout, int6
 int ValueTable::slot_in(ir::ValueId value, Layout layout, int64_t rank) {
   const Entry& source = at(value);
   if (source.constant == nullptr && layout == source.native && rank == static_cast<int64_t>(source.dims.size())) {
-    return source.slot;
+    return native_slot(value);
   }
   const auto key = Form(value.index, static_cast<int>(layout), static_cast<int>(rank));
   const auto found = converted_.find(key);
@@ -150,13 +187,14 @@ int ValueTable::slot_in(ir::ValueId value, Layout layout, int64_t rank) {
   if (source.constant != nullptr) {
     slot = constant_slot(constant_in(value, layout, rank));
   } else if (layout == source.native || same_bytes(dims)) {
-    slot = source.slot;
+    slot = native_slot(value);
   } else {
-    slot = add_slot(slots_[static_cast<size_t>(source.slot)].bytes);
+    const int from = native_slot(value);
+    slot = add_slot(slots_[static_cast<size_t>(from)].bytes);
     const Swap swap = swap_of(dims, layout);
     const int size = bits(source.type) / 8;
     Step step;
-    step.inputs = {source.slot};
+    step.inputs = {from};
     step.outputs = {slot};
     step.label = cat(layout == Layout::kPlain ? "to-plain " : "to-channels-last ", graph_.value(value).name);
     step.kernel = [swap, size](const Run& run) {

@@ -7,10 +7,12 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "exec/op_def.h"
 #include "exec/program.h"
+#include "exec/quantize_pair.h"
 #include "ir/graph.h"
 
 namespace quarkq::exec {
@@ -39,6 +41,7 @@ class ValueTable {
     ir::Shape dims = {};                   ///< In ONNX order.
     Layout native = Layout::kPlain;        ///< The layout in which it was computed.
     int slot = -1;                         ///< In the native layout.
+    int codes = -1;                        ///< Slot of its integers, in the native layout; it may be all there is.
     const ir::Tensor* constant = nullptr;  ///< In ONNX order.
     bool is_stored = false;                ///< A constant computed only from initializers: another segment computes it
                                            ///< again.
@@ -58,7 +61,8 @@ class ValueTable {
   const ir::Tensor& own_constant(ir::ValueId value, ir::Tensor tensor);
   int add_slot(int64_t bytes);
   int add_feed_slot(int64_t bytes);
-  /// Returns the slot of the value in its native layout. Adds a slot for a constant without one.
+  /// Returns the slot of the value in its native layout. Adds a slot for a constant without one, and a step for a value
+  /// of which there are only integers.
   int native_slot(ir::ValueId value);
   /// Returns the slot of the value in a layout, with dimensions of 1 added in front up to `rank`. Each conversion is
   /// computed once.
@@ -67,13 +71,19 @@ class ValueTable {
   /// Returns the layout in which an operator with this rule computes the node.
   Layout choose_layout(const ir::Node& node, LayoutRule rule) const;
   /// Returns the inputs of the node in the form that an operator with this rule requires if it computes in `layout`.
-  std::vector<Bound> bind_inputs(const ir::Node& node, LayoutRule rule, Layout layout);
+  /// With `source`, input 0 is bound as the integers with these parameters.
+  std::vector<Bound> bind_inputs(const ir::Node& node, LayoutRule rule, Layout layout,
+                                 const PairParams* source = nullptr);
+  /// Records that the slot has the integers of the value in its native layout.
+  void set_codes(ir::ValueId value, int slot, const PairParams& params);
   Bound bind(ir::ValueId value, Layout layout, int64_t rank);
 
  private:
   using Form = std::tuple<int, int, int>;  // value, layout, rank
 
   int constant_slot(const ir::Tensor& tensor);
+  /// Returns the slot of the integers of the value, which is computed once.
+  int codes_in(ir::ValueId value, Layout layout, const PairParams& params);
   const ir::Tensor& constant_in(ir::ValueId value, Layout layout, int64_t rank);
 
   const ir::Graph& graph_;
@@ -81,6 +91,8 @@ class ValueTable {
   std::vector<Entry> entries_;
   std::vector<Slot> slots_;
   std::map<Form, int> converted_;
+  std::map<int, PairParams> params_of_codes_;  ///< By value.
+  std::map<std::pair<int, int>, int> codes_;   ///< By value and layout: integers made of floats.
   std::map<Form, ir::Tensor> converted_constants_;
   std::vector<std::unique_ptr<ir::Tensor>> owned_;  ///< Addresses stay valid.
 };

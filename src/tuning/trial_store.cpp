@@ -124,7 +124,7 @@ Result<std::string> FileHashes::of(const std::string& path) {
 Result<std::string> run_key(const TuneRequest& request, const std::string& settings_text, FileHashes& hashes) {
   ContentHash hash;
   hash.add(version());
-  hash.add(isa_name(isa()));
+  hash.add(full_isa_name());
   hash.add(settings_text);
   QQ_RETURN_IF_ERROR(add_file(request.model_path, hashes, hash));
   for (const std::string& path : further_files(request)) QQ_RETURN_IF_ERROR(add_folder(path, hashes, hash));

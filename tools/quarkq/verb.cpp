@@ -25,7 +25,7 @@ void add_compute_options(CLI::App& app, ComputeOptions& options) {
       ->type_name("N|auto")
       ->transform([](const std::string& text) { return text == "auto" ? std::string("0") : text; })
       ->check(CLI::Range(0, 1024));
-  app.add_option("--isa", options.isa, "Instruction set: sse41, avx2, avx512 or native");
+  app.add_option("--isa", options.isa, "Instruction set: sse41, avx2, avx512, avx512-vnni or native");
 }
 
 void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings) {

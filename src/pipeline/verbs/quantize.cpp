@@ -300,7 +300,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, pipeline::RunSta
   const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   report.model_path = request.model_path;
   report.output_path = request.output_path.empty() ? default_output_path(request.model_path) : request.output_path;
-  report.isa = isa_name(isa());
+  report.isa = full_isa_name();
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, report.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);

@@ -202,7 +202,7 @@ std::string Finetuner::run_key() const {
   if (!saved_.is_on() && !is_shared()) return "";
   ContentHash hash;
   hash.add(version());
-  hash.add(isa_name(isa()));
+  hash.add(full_isa_name());
   hash.add(ir::dump(quantized_));
   hash.add(ir::dump(exact_));
   if (network_) hash.add(ir::dump(network_models().teacher));

@@ -22,8 +22,11 @@ class FuserTest : public testing::Test {
       if (const ir::Tensor* constant = model.graph.constant(value)) {
         table->set_constant(value, *constant);
       } else {
-        table->at(value) = {
-            ValueTable::When::kNow, ElementType::kFloat, {1, 2, 6, 6}, Layout::kChannelsLast, 0, nullptr};
+        table->at(value) = {.when = ValueTable::When::kNow,
+                            .type = ElementType::kFloat,
+                            .dims = {1, 2, 6, 6},
+                            .native = Layout::kChannelsLast,
+                            .slot = 0};
       }
     }
   }
@@ -80,7 +83,7 @@ TEST_F(FuserTest, AQAndItsDqAreOneStep) {
   make("a = QuantizeLinear (x, scale, zero) y = DequantizeLinear (a, scale, zero)");
   const auto pair = fuser({id("y")}).find_pair(node("a"));
   ASSERT_TRUE(pair.has_value());
-  EXPECT_EQ(pair->dequantize, &node("y"));
+  EXPECT_EQ(pair->last, &node("y"));
   EXPECT_EQ(pair->params.scale, 0.5f);
   EXPECT_FALSE(fuser({id("y"), id("a")}).find_pair(node("a")).has_value()) << "the codes are observed";
 }

@@ -57,8 +57,8 @@ class SegmenterTest : public testing::Test {
   ir::ValueId id(const char* name) const { return model.graph.find(name); }
   ir::NodeId node(const char* output) const { return model.graph.producer(id(output))->id; }
   void compute(const char* name) {
-    table.at(id(name)) = {ValueTable::When::kNow, ElementType::kFloat, {8},
-                          Layout::kPlain,         table.add_slot(32),  nullptr};
+    table.at(id(name)) = {
+        .when = ValueTable::When::kNow, .type = ElementType::kFloat, .dims = {8}, .slot = table.add_slot(32)};
   }
   std::vector<ir::NodeId> begin(Segmenter& segmenter) const {
     return segmenter.begin(ir::execution_order(model.graph).value(), std::vector<bool>(model.graph.node_count(), true));

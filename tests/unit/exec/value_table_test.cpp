@@ -26,7 +26,11 @@ class ValueTableTest : public testing::Test {
   void hold(const char* name, Layout native) {
     const ir::Shape dims = model.graph.value(id(name)).type.shape();
     const int64_t bytes = storage_bytes(ElementType::kFloat, ir::checked_count(dims));
-    table.at(id(name)) = {ValueTable::When::kNow, ElementType::kFloat, dims, native, table.add_slot(bytes), nullptr};
+    table.at(id(name)) = {.when = ValueTable::When::kNow,
+                          .type = ElementType::kFloat,
+                          .dims = dims,
+                          .native = native,
+                          .slot = table.add_slot(bytes)};
   }
   const ir::Node& node(const char* output) const { return *model.graph.producer(id(output)); }
 

@@ -86,7 +86,9 @@ Status read_post_ops(const Prepare& p, ConvProblem& problem, std::vector<size_t>
 Result<Kernel> prepare_floats(Prepare& p, const ConvProblem& problem, const std::vector<size_t>& added) {
   const ir::Tensor weights = float_constant(p, 1);
   Result<std::shared_ptr<Convolution>> made =
-      Convolution::make(problem, weights.is_defined() ? weights.data<float>().data() : nullptr);
+      p.integers() != nullptr
+          ? integer_convolution(problem, *p.integers())
+          : Convolution::make(problem, weights.is_defined() ? weights.data<float>().data() : nullptr);
   if (!made.ok()) return made.status().context(p.label());
   std::shared_ptr<Convolution> convolution = std::move(made).value();
   const bool has_bias = problem.has_bias;
@@ -94,7 +96,7 @@ Result<Kernel> prepare_floats(Prepare& p, const ConvProblem& problem, const std:
                    pointers = std::vector<const float*>(added.size())](const Run& run) mutable {
     for (size_t i = 0; i < added.size(); ++i) pointers[i] = run.in<float>(added[i]);
     convolution->run({run.in<float>(0), run.in<float>(1), has_bias ? run.in<float>(2) : nullptr, pointers,
-                      run.out<float>(0), run.scratch});
+                      run.out<float>(0), run.scratch, run.inputs[0]});
     return Status();
   };
   return bridged(p, std::move(kernel), convolution->scratch_bytes(), weights.is_defined() ? uint32_t{1} << 1 : 0);

@@ -36,6 +36,7 @@ Result<std::shared_ptr<Convolution>> make_product(const Prepare& p, const Matrix
                                                   const float* b) {
   ConvProblem problem = product_problem(product.m, product.k, product.n, product.b_stride_k, product.b_stride_n);
   problem.has_bias = has_bias;
+  if (p.integers() != nullptr) return integer_convolution(problem, *p.integers()).context(p.label());
   return Convolution::make(problem, b).context(p.label());
 }
 
@@ -55,7 +56,7 @@ Result<Kernel> prepare_shared_matrix(Prepare& p, MatrixProduct product, int64_t 
   QQ_TRY(std::shared_ptr<Convolution> convolution,
          make_product(p, product, /*has_bias=*/false, known ? weights.data<float>().data() : nullptr));
   Kernel kernel = [convolution](const Run& run) {
-    convolution->run({run.in<float>(0), run.in<float>(1), nullptr, {}, run.out<float>(0), run.scratch});
+    convolution->run({run.in<float>(0), run.in<float>(1), nullptr, {}, run.out<float>(0), run.scratch, run.inputs[0]});
     return Status();
   };
   return bridged(p, std::move(kernel), convolution->scratch_bytes(), known ? uint32_t{1} << 1 : 0);
@@ -161,7 +162,8 @@ Result<Kernel> prepare_float_gemm(Prepare& p, const GemmPlan& g) {
       a = reinterpret_cast<const float*>(run.scratch + own);
     }
     float* y = run.out<float>(0);
-    convolution->run({a, run.in<float>(1), bias_inside ? run.in<float>(2) : nullptr, {}, y, run.scratch});
+    convolution->run(
+        {a, run.in<float>(1), bias_inside ? run.in<float>(2) : nullptr, {}, y, run.scratch, run.inputs[0]});
     if (bias_inside || (!g.has_c && g.alpha == 1.0f)) return Status();
     add_addend(g, g.has_c ? run.in<float>(2) : nullptr, y);
     return Status();

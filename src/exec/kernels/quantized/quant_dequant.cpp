@@ -266,14 +266,48 @@ std::optional<PairParams> read_pair_params(const ir::Tensor* scale, const ir::Te
   return PairParams{scale->data<float>()[0], static_cast<int32_t>(zero.value()[0]), zero_point->type()};
 }
 
+namespace {
+
+LinearParams linear_params(const PairParams& params, bool saturate) {
+  return {params.scale, params.zero_point, numeric::integer_range(params.type, numeric::RangeKind::kFull),
+          saturate ? Overflow::kSaturate : Overflow::kLowest};
+}
+
+}  // namespace
+
 Kernel fake_quantize_kernel(const PairParams& params, bool saturate, int64_t count) {
-  const numeric::IntegerRange limits = numeric::integer_range(params.type, numeric::RangeKind::kFull);
-  const numeric::LinearParams linear{params.scale, params.zero_point, limits,
-                                     saturate ? numeric::Overflow::kSaturate : numeric::Overflow::kLowest};
-  return [=](const Run& run) {
+  return [linear = linear_params(params, saturate), count](const Run& run) {
     for_elements(count, [&](int64_t begin, int64_t end) {
       QQ_DISPATCH(numeric, fake_quantize)
       (run.in<float>(0) + begin, run.out<float>(0) + begin, end - begin, linear);
+    });
+    return Status();
+  };
+}
+
+Kernel codes_kernel(const PairParams& params, bool saturate, int64_t count) {
+  QQ_CHECK(bits(params.type) == 8);
+  return [linear = linear_params(params, saturate), type = params.type, count](const Run& run) {
+    for_elements(count, [&](int64_t begin, int64_t end) {
+      const float* x = run.in<float>(0) + begin;
+      if (type == ElementType::kInt8)
+        quantize_array(x, run.out<int8_t>(0) + begin, end - begin, linear);
+      else
+        quantize_array(x, run.out<uint8_t>(0) + begin, end - begin, linear);
+    });
+    return Status();
+  };
+}
+
+Kernel values_kernel(const PairParams& params, int64_t count) {
+  QQ_CHECK(bits(params.type) == 8);
+  return [linear = linear_params(params, true), type = params.type, count](const Run& run) {
+    for_elements(count, [&](int64_t begin, int64_t end) {
+      float* y = run.out<float>(0) + begin;
+      if (type == ElementType::kInt8)
+        dequantize_array(run.in<int8_t>(0) + begin, y, end - begin, linear);
+      else
+        dequantize_array(run.in<uint8_t>(0) + begin, y, end - begin, linear);
     });
     return Status();
   };
