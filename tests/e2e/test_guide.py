@@ -72,7 +72,7 @@ def every_command_runs(page):
 def masked(line):
     """The line without what differs from run to run and from machine to machine: figures, threads, instruction set, widths of columns."""
     line = re.sub(r"\b\d+ threads?( \([^)]*\))?", "# threads", line)
-    return re.sub(r"\s+", " ", re.sub(r"\d+(?:\.\d+)?|\b(?:sse|avx)\w*", "#", line)).strip()
+    return re.sub(r"\s+", " ", re.sub(r"\d+(?:\.\d+)?|\b(?:sse|avx)[\w-]*", "#", line)).strip()
 
 
 @test()
