@@ -137,7 +137,7 @@ def a_target_size_is_met_and_its_plan_gives_the_same_file():
         np.save(tokens, np.random.default_rng(3).integers(0, decoders.VOCABULARY, [4, 12]))
         outs = [os.path.join(folder, name) for name in ("a.onnx", "b.onnx")]
         common = ("--on-collapse", "warn", "--set", "MatMulNBitsParams={Algorithm: K_QUANT, Symmetric: false, EmbeddingBits: 8}", "--set", "quarkq.metadata=false")
-        quantize(model, outs[0], tokens, "matmul_nbits", *common, "--target-size", "26K", "--nbits-plan-out", plan)
+        quantize(model, outs[0], tokens, "matmul_nbits", *common, "--target-size", "26k", "--nbits-plan-out", plan)
         quantize(model, outs[1], tokens, "matmul_nbits", *common, "--nbits-plan", plan)
         expect_same_file(*outs, "results of the target and of its plan")
         stored = sum(numpy_helper.to_array(one).nbytes for one in onnx.load(outs[0]).graph.initializer)
