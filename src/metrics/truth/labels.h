@@ -31,7 +31,7 @@ class Texts {
 };
 
 /// Returns the lines of a text file without their line ends. A line end at the end of the file does not start another
-/// line.
+/// line. Fails with kBadData if the file contains zero bytes, as binary files do.
 Result<std::vector<std::string>> read_lines(const std::string& path);
 
 class Labels {
