@@ -211,6 +211,18 @@ Status Labels::share_out(size_t results, bool is_part) {
   return Status();
 }
 
+std::string Labels::hint_for(const std::string& name) const {
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string::npos || end + 1 == name.size() || name[end] != '_') return "";
+  const std::string batch = name.substr(0, end);
+  for (const std::string& key : {batch, last_part(batch)}) {
+    if (by_name_.contains(key) || by_short_name_.contains(key))
+      return cat("; it has one for ", batch, ", whose rows are samples of their own: give each row a label, ", batch,
+                 "_0, ", batch, "_1 and so on");
+  }
+  return "";
+}
+
 Result<std::span<const int64_t>> Labels::of(size_t place, const std::string& name) const {
   if (!is_named_) return std::span(values_).subspan(place * each_, each_);
   const std::string path = without_sample_suffix(name);
@@ -222,7 +234,7 @@ Result<std::span<const int64_t>> Labels::of(size_t place, const std::string& nam
       return bad_data("several labels in ", path_, " that differ");
     }
   }
-  return bad_data("no label in ", path_);
+  return bad_data("no label in ", path_, hint_for(name));
 }
 
 }  // namespace quarkq::metrics
