@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import decoders
 from harness import expect, expect_equal, quantize, quarkq, run_model, temp_folder, test
@@ -65,6 +65,22 @@ def inspect_shows_bits_and_blocks(form):
         expect(f"2 stored {name} in blocks of 32, a scale per block" in text and f"| stored | {name} in blocks of 32 |" in text, text)
         found = json.loads(quarkq("inspect", out, "--json").stdout)["quantized"]
         expect_equal([(group["type"], group["block"], group["per_channel"]) for group in found], [(name, 32, 0)], "groups")
+
+
+@test()
+def other_nodes_of_float16_models_are_not_missed():
+    """convert_fp16_to_fp32 would quantize no further nodes."""
+    with temp_folder() as folder:
+        model, out = os.path.join(folder, "m.onnx"), os.path.join(folder, "q.onnx")
+        network = layers("MatMul and Add")
+        for stored in network.graph.initializer:
+            stored.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(stored).astype(np.float16), stored.name))
+        for value in (*network.graph.input, *network.graph.output):
+            value.type.tensor_type.elem_type = TensorProto.FLOAT16
+        onnx.save(network, model)
+        calib = save_samples(os.path.join(folder, "calib"), shape=(1, 64))
+        made = quantize(model, out, calib, "matmul_nbits", "--set", "MatMulNBitsParams.GroupSize=16")
+        expect("float16-partly" not in made.stderr, made.stderr)
 
 
 @test()
