@@ -31,7 +31,7 @@ Result<GptqSettings> read_gptq_settings(const Settings& settings, const GptqSett
 namespace {
 
 constexpr int64_t kMostSteps = 100000;     // of AUTOROUND
-constexpr int64_t kMostAccuracyLevel = 4;  // int8, of the schema of MatMulNBits
+constexpr int64_t kMostAccuracyLevel = 4;  // The schema of MatMulNBits: 4 is int8.
 constexpr std::array<int64_t, 5> kBlockSizes = {16, 32, 64, 128, 256};
 
 struct AlgorithmName {

@@ -59,9 +59,9 @@ std::string type_of_codes(const ir::Graph& graph, const ir::Node& node) {
   return std::string(name(asked.value_or(ElementType::kUInt8)));  // the operator's default
 }
 
-/// The integers along an axis that share a scale; 0 if the node has no blocks. Block formats have them in their name.
+/// Returns the number of integers along an axis that share a scale, or 0 without blocks and for block formats.
 int64_t block_of(const ir::Node& node) {
-  constexpr int64_t kDefaultOfTables = 128;  // of GatherBlockQuantized
+  constexpr int64_t kDefaultOfTables = 128;  // Default of GatherBlockQuantized.
   if (ir::quantizing_part(&node) == Part::kBoth) return 0;
   return node.int_or("block_size", node.op == "GatherBlockQuantized" ? kDefaultOfTables : 0);
 }
