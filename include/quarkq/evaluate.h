@@ -82,7 +82,7 @@ struct AccuracyRequest {
                             ///< accuracy is not measured.
   std::vector<int> top;     ///< Values of k; empty: 1, and additionally 5 if there are more than 5 classes.
   std::string output;       ///< Output that contains the scores, if there are several; empty: all outputs.
-  double confidence = kConfidence;  ///< Confidence of the intervals, above 0.5 and below 1.
+  double confidence = kConfidence;  ///< Confidence of all intervals, including the means: 0.5 to 0.99.
 };
 
 /// Top-k accuracy: the label counts as a hit if fewer than k classes score higher. Among equal scores the lower class
@@ -143,7 +143,8 @@ struct EvaluateReport {
   std::vector<PairMetrics> pairs;  ///< Sorted by file name; for models by sample, then by output.
   double mean_cosine = 0, min_cosine = 0, mean_l2 = 0, max_l2 = 0;
   double mean_psnr = 0, min_psnr = 0, mean_ssim = 0, min_ssim = 0;  ///< All are NaN if one pair is NaN.
-  /// Intervals of the means, at kConfidence. Absent for fewer than 2 samples.
+  double confidence = kConfidence;                                  ///< Confidence of the intervals.
+  /// Intervals of the means. Absent for fewer than 2 samples.
   std::optional<Interval> cosine_interval, l2_interval, psnr_interval, ssim_interval;
   std::optional<Accuracy> accuracy;
   std::optional<double> metric;         ///< Mean of the request's metric over the samples.

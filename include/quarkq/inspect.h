@@ -53,8 +53,9 @@ struct InspectValue {
 
 /// Quantized tensors of one kind and type. A tensor with several Q/DQ pairs counts once.
 struct QuantizedGroup {
-  std::string kind;  ///< "activation", or "stored" for constants
-  std::string type;  ///< Integer type ("INT8"); for block formats the name of the operator.
+  std::string kind;   ///< "activation", or "stored" for constants
+  std::string type;   ///< Integer type ("INT8"); for block formats the name of the operator.
+  int64_t block = 0;  ///< Number of integers along an axis that share a scale; 0: no blocks.
   size_t tensors = 0;
   size_t per_channel = 0;                  ///< Tensors with one scale per channel.
   size_t with_scale = 0;                   ///< Tensors with a constant scale. Block formats have none.
@@ -90,6 +91,7 @@ struct QuantizedTensor {
                                     ///< formats.
   std::vector<double> zero_points;  ///< One per scale; empty if the model stores none, which means 0.
   int64_t axis = -1;                ///< Channel axis; -1 if one scale applies to the whole tensor.
+  int64_t block = 0;                ///< See QuantizedGroup; each block has a scale.
 };
 
 /// The quantized tensors of one node. The other inputs and outputs of the node are float.
@@ -122,7 +124,7 @@ struct InspectReport {
   size_t parameter_tensors = 0;    ///< Number of initializers, including nested graphs.
   uint64_t parameters = 0;         ///< Number of elements of all initializers.
   uint64_t parameter_bytes = 0;
-  std::vector<QuantizedGroup> quantized;   ///< Sorted by kind, then by type; empty for a float model.
+  std::vector<QuantizedGroup> quantized;   ///< Sorted by kind, type and block; empty for a float model.
   std::map<std::string, int> qdq_domains;  ///< Number of quantizing nodes per domain ("ai.onnx" for the standard
                                            ///< domain).
   std::vector<OperatorTypes> op_types;     ///< One entry per operator with quantized inputs, in the order of first use.

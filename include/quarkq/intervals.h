@@ -52,6 +52,9 @@ struct Resamples {
   /// Number of samples that count, such as those with a label; absent: all.
   std::optional<size_t> labelled = {};
 
+  /// Number of pairs of samples that the score is computed on; absent: it is computed on the samples themselves.
+  std::optional<size_t> pairs = {};
+
   /// Returns the number of samples that count.
   size_t counted() const { return labelled.value_or(samples); }
 };

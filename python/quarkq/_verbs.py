@@ -361,7 +361,7 @@ def evaluate(
     """Compares two models over the samples of `data`; without `data` two folders of results.
 
     data: a folder or an iterable of samples, as in quantize(). preprocess: a recipe for photos or a function. config, settings: what else
-    reading the samples needs. scores: the output that `labels` apply to. confidence: of the intervals of `accuracy`.
+    reading the samples needs. scores: the output that `labels` apply to. confidence: of all intervals.
     """
     shared = {"labels": _output(labels), "top": list(top), "output": scores, "threads": threads, "confidence": confidence}
     if data is None:

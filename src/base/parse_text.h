@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,11 +22,22 @@ inline std::optional<double> parse_finite(std::string_view text) {
   return error == std::errc() && stopped == end && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
+/// Examples of what parse_size() accepts, for messages.
+inline constexpr const char* kAllowedSizes = "allowed are sizes such as 300K, 800M or 1.5G";
+
+/// Returns the number of bytes of a size such as "800M", "1.5g", "26 kB" or "1GiB" (powers of 1024). Returns nullopt
+/// for other texts and below 1 byte.
+std::optional<int64_t> parse_size(std::string_view text);
+
 // Lines of list files: words between spaces, quotes that keep spaces, comments from '#' on.
 
 /// Returns the words of a line. A quote may begin anywhere in a word: name="a b.npy". Fails with kBadData for control
 /// characters and for a quote without its end.
 Result<std::vector<std::string>> quoted_words(std::string_view line);
+
+/// Returns the first bytes of `text` as a message quotes a line of a file: on one line by printable(), with "..." if it
+/// is longer, and with bytes that are not UTF-8 as "\xff".
+std::string excerpt(std::string_view text);
 
 /// Upper bound on the nesting of lists and maps around a value in a JSON text. Copying, writing and destroying a tree
 /// need stack per level. The files that are read have at most 8 levels.
@@ -65,9 +77,9 @@ inline TextPlace place_of(std::string_view text, size_t offset) {
   return place;
 }
 
-/// Returns the offset at which `text` stops being JSON of nlohmann's type `Json`: its size if it ends early. Returns npos
-/// if a number exceeds its range. REQUIRES: parse_json() returned a discarded value, and the text is not nested deeper
-/// than kMostJsonLevels.
+/// Returns the offset at which `text` stops being JSON of nlohmann's type `Json`: its size if it ends early. Returns
+/// npos if a number exceeds its range. REQUIRES: parse_json() returned a discarded value, and the text is not nested
+/// deeper than kMostJsonLevels.
 template <class Json>
 size_t json_fault(std::string_view text) {
   try {

@@ -126,7 +126,7 @@ class SpreadSamples final : public DataReader {
 Result<std::unique_ptr<DataReader>> make_callback_reader(std::vector<InputSpec> inputs, SampleSource source);
 
 /// Like make_callback_reader(), for `limit` samples at most (0: all). Batches of rows for inputs that take one row are
-/// cut like those of files.
+/// cut like batches in files.
 Result<std::unique_ptr<DataReader>> open_source(std::vector<InputSpec> inputs, const SampleSource& source,
                                                 size_t limit);
 

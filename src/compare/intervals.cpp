@@ -126,7 +126,7 @@ std::vector<Resamples> resample(std::span<const SampledScore> scores, size_t sam
     const size_t own =
         static_cast<size_t>(std::clamp(affordable, static_cast<double>(kFewestDraws), static_cast<double>(kMostDraws)));
     const size_t counted = score.counted.value_or(samples);
-    found.push_back({samples, std::vector<double>(counted < 2 ? 0 : own), score.hits, score.counted});
+    found.push_back({samples, std::vector<double>(counted < 2 ? 0 : own), score.hits, score.counted, score.pairs});
     draws = std::max(draws, found.back().draws.size());
   }
   if (samples > std::numeric_limits<uint32_t>::max()) return found;
@@ -177,9 +177,14 @@ std::optional<ScoreDifference> difference_of(const Measured& first, const Measur
 
 namespace {
 
-/// Returns the number of samples at which the end of the interval reaches the bound if the value stays the same.
+/// Returns the number of samples, or of pairs, that the score is computed on.
+size_t size_of(const Resamples& samples) { return samples.pairs.value_or(samples.counted()); }
+const char* unit_of(const Resamples& samples) { return samples.pairs ? "pairs" : "samples"; }
+
+/// Returns the number of samples or pairs at which the end of the interval reaches the bound if the value stays the
+/// same.
 double samples_needed(const ScoreGate& gate, const Measured& score, const Interval& interval) {
-  const double distance = std::abs(score.value - gate.bound), count = static_cast<double>(score.samples.counted());
+  const double distance = std::abs(score.value - gate.bound), count = static_cast<double>(size_of(score.samples));
   if (!score.samples.hits.empty()) {  // the interval of Wilson, which has a width for equal samples as well
     const double z = normal_quantile((1 + *gate.confidence) / 2);
     return z * z * gate.bound * (1 - gate.bound) / (distance * distance);
@@ -196,6 +201,10 @@ std::string about(double count) {
 
 }  // namespace
 
+std::string too_few_text(const Resamples& samples) {
+  return cat("not enough ", unit_of(samples), " to tell, there are ", size_of(samples));
+}
+
 std::string why_missed(const ScoreGate& gate, const Measured& score, const std::optional<Interval>& interval) {
   constexpr double kMostSamples = 1e7;
   // Written so that NaN misses.
@@ -206,12 +215,12 @@ std::string why_missed(const ScoreGate& gate, const Measured& score, const std::
   if (!interval) return cat(score.value, " without an interval, ", required, ": not enough samples to tell");
   if (passes(gate.is_at_least ? interval->low : interval->high)) return "";
   const double needed =
-      std::max(samples_needed(gate, score, *interval), static_cast<double>(score.samples.counted()) + 1);
+      std::max(samples_needed(gate, score, *interval), static_cast<double>(size_of(score.samples)) + 1);
   const std::string enough = needed <= kMostSamples
                                  ? cat("about ", about(needed), " are enough if the value stays the same")
-                                 : "no number of samples is enough this close to the bound";
+                                 : cat("no number of ", unit_of(score.samples), " is enough this close to the bound");
   return cat(score.value, " with a ", 100 * *gate.confidence, " % interval of ", interval->low, " to ", interval->high,
-             ", ", required, ": not enough samples to tell, there are ", score.samples.counted(), ", ", enough);
+             ", ", required, ": ", too_few_text(score.samples), ", ", enough);
 }
 
 }  // namespace quarkq::compare

@@ -24,6 +24,7 @@ struct SampledScore {
   size_t cost = 0;                       ///< Number of steps of one call, from the number of samples on.
   std::string hits = {};                 ///< See Resamples.
   std::optional<size_t> counted = {};    ///< Number of samples that count; absent: all.
+  std::optional<size_t> pairs = {};      ///< See Resamples.
 
   /// Returns the score of `samples` samples that count once each.
   double once(size_t samples) const { return value(std::vector<uint16_t>(samples, 1)); }
@@ -60,6 +61,9 @@ struct Measured {
 /// has no draws, or has another number of samples.
 std::optional<ScoreDifference> difference_of(const Measured& first, const Measured& second,
                                              double confidence = kConfidence);
+
+/// Returns "not enough samples to tell, there are 200", or the same about pairs if the score is computed on pairs.
+std::string too_few_text(const Resamples& samples);
 
 /// A goal of a score: the value must reach the bound, and the whole interval if one is required.
 struct ScoreGate {

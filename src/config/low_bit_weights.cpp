@@ -5,6 +5,7 @@
 #include <array>
 
 #include "config/convert.h"
+#include "config/preset.h"
 
 namespace quarkq::config {
 
@@ -29,7 +30,8 @@ Result<GptqSettings> read_gptq_settings(const Settings& settings, const GptqSett
 
 namespace {
 
-constexpr int64_t kMostSteps = 100000;  // of AUTOROUND
+constexpr int64_t kMostSteps = 100000;     // of AUTOROUND
+constexpr int64_t kMostAccuracyLevel = 4;  // The schema of MatMulNBits: 4 is int8.
 constexpr std::array<int64_t, 5> kBlockSizes = {16, 32, 64, 128, 256};
 
 struct AlgorithmName {
@@ -132,6 +134,9 @@ Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings)
   QQ_RETURN_IF_ERROR(map.take_given("Symmetric", options.matrices.is_symmetric));
   QQ_RETURN_IF_ERROR(map.take_given("Bits", bits));
   QQ_RETURN_IF_ERROR(map.take_given("AccuracyLevel", options.accuracy_level));
+  if (options.accuracy_level < 0 || options.accuracy_level > kMostAccuracyLevel)
+    return invalid_argument("MatMulNBitsParams.AccuracyLevel: ", options.accuracy_level, ", allowed are 0 to ",
+                            kMostAccuracyLevel);
   int64_t steps = -1;
   QQ_RETURN_IF_ERROR(map.take_given("Steps", steps));
   if (steps < -1 || steps > kMostSteps)
@@ -146,6 +151,42 @@ Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings)
   QQ_RETURN_IF_ERROR(read_tables(map, options));
   QQ_RETURN_IF_ERROR(read_own_keys(settings, options));
   return options;
+}
+
+namespace {
+
+/// Keys that only some settings read, and why they have no effect otherwise.
+constexpr struct {
+  const char* key;
+  bool (*is_read)(const Settings&, const MatMulNBitsSettings&);
+  const char* why;
+} kReadBySome[] = {
+    {"Steps", [](const Settings&, const auto& o) { return o.algorithm == NBitsAlgorithm::kAutoRound; },
+     "is read by the Algorithm AUTOROUND only"},
+    {"Symmetric",
+     [](const Settings&, const auto& o) { return o.algorithm != NBitsAlgorithm::kHqq || !o.matrices.is_symmetric; },
+     "the Algorithm HQQ always stores zero points"},
+    {"Symmetric",
+     [](const Settings& s, const auto& o) {
+       return o.algorithm != NBitsAlgorithm::kGptq || s.quirk(Quirk::kGptqInBlocks);
+     },
+     "GPTQParams.WeightSymmetric decides with --compat"},
+    {"AccuracyLevel", [](const Settings&, const auto& o) { return o.form != NBitsForm::kQdq || o.accuracy_level == 0; },
+     "DequantizeLinear (quarkq.nbits_form qdq) has no accuracy level"},
+    {"AccuracyLevel", [](const Settings&, const auto& o) { return o.writes_accuracy_level || o.accuracy_level == 0; },
+     "is not written for the Algorithms HQQ and GPTQ with --compat"},
+};
+
+}  // namespace
+
+Status check_matrix_params(const Settings& settings, Diagnostics& diagnostics) {
+  QQ_TRY(const MatMulNBitsSettings options, read_matmul_nbits_settings(settings));
+  for (const auto& row : kReadBySome) {
+    const Node* const given = settings.matmul_nbits.matmul_nbits_params.node.find(row.key);
+    if (given != nullptr && is_given_by_user(given->mark()) && !row.is_read(settings, options))
+      diagnostics.add("option-no-effect", cat("MatMulNBitsParams.", row.key), row.why);
+  }
+  return Status();
 }
 
 }  // namespace quarkq::config

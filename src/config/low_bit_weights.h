@@ -68,7 +68,11 @@ struct MatMulNBitsSettings {
 /// Fails on unknown keys and wrong values; the message names the key.
 Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings);
 
-/// Returns a number of bytes: a number, or a text such as "800M" or "1.5G" (powers of 1024). Fails for other texts and
+/// Adds "option-no-effect" for keys of MatMulNBitsParams that the user gives and the algorithm does not read. Fails as
+/// read_matmul_nbits_settings().
+Status check_matrix_params(const Settings& settings, Diagnostics& diagnostics);
+
+/// Returns a number of bytes: a number, or a text that parse_size() accepts. Fails for other texts and
 /// for less than one byte; the message begins with `path`.
 Result<int64_t> read_size(const Node& node, const std::string& path);
 

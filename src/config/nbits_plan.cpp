@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The plan file of quarkq.nbits_plan, and sizes as text.
-#include <charconv>
-#include <cmath>
 #include <cstdio>
 
+#include "base/parse_text.h"
 #include "config/convert.h"
 #include "config/load.h"
 #include "config/low_bit_weights.h"
@@ -76,15 +75,9 @@ Result<std::vector<NBitsPlan::Row>> read_rows(const Node& plan, const std::strin
 
 Result<int64_t> read_size(const Node& node, const std::string& path) {
   const std::string text = node.is_text() ? node.as_text() : to_flow(node);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string unit(end, text.data() + text.size());
-  const size_t power = unit.empty() || unit == "B" ? 0 : std::string("KMGT").find(unit.front()) + 1;
-  const bool is_unit = unit.empty() || unit == "B" || (power > 0 && (unit.size() == 1 || unit.substr(1) == "B"));
-  const double bytes = number * std::pow(1024.0, static_cast<double>(power));
-  if (error != std::errc() || !is_unit || !(bytes >= 1) || bytes > 1e18)
-    return invalid_argument(node.mark().prefix(), path, ": found '", text, "', allowed are sizes such as 800M or 1.5G");
-  return static_cast<int64_t>(bytes);
+  const std::optional<int64_t> bytes = parse_size(text);
+  if (bytes) return *bytes;
+  return invalid_argument(node.mark().prefix(), path, ": found '", text, "', ", kAllowedSizes);
 }
 
 std::string to_yaml(const NBitsPlan& plan) {

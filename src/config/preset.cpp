@@ -12,6 +12,8 @@ namespace quarkq::config {
 
 namespace {
 
+constexpr const char* kSource = "preset ";
+
 std::string upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
@@ -25,7 +27,7 @@ std::string about(const Node& body, std::string_view key) {
 }
 
 PresetInfo make_info(const EmbeddedPreset& file) {
-  const Result<Node> body = parse_text(file.text, cat("preset ", file.stem));
+  const Result<Node> body = parse_text(file.text, cat(kSource, file.stem));
   QQ_CHECK(body.ok());
   return {upper(file.stem), about(body.value(), "summary"), about(body.value(), "target"),
           about(body.value(), "compiler"), body.value()};
@@ -39,6 +41,8 @@ std::vector<PresetInfo> make_presets() {
 }
 
 }  // namespace
+
+bool is_given_by_user(const Mark& mark) { return mark.source != nullptr && !mark.source->starts_with(kSource); }
 
 const std::vector<PresetInfo>& presets() {
   static const std::vector<PresetInfo> all = make_presets();

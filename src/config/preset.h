@@ -26,6 +26,9 @@ struct PresetInfo {
   Node body;             ///< Content of the file.
 };
 
+/// Returns whether a value at `mark` is from the user: from a file, an option or a caller, not from a preset.
+bool is_given_by_user(const Mark& mark);
+
 /// Returns all presets, sorted by name.
 const std::vector<PresetInfo>& presets();
 

@@ -198,14 +198,15 @@ Status check_bodies(const Settings& s, Diagnostics& diagnostics) {
   return {};
 }
 
-/// Keys of the sizes of matrices where no matrices are packed.
-void check_matrix_keys(const Settings& s, Diagnostics& diagnostics) {
-  if (s.packs_matrices()) return;
+/// Keys of matrices that this run does not read.
+Status check_matrix_keys(const Settings& s, Diagnostics& diagnostics) {
+  if (s.packs_matrices()) return check_matrix_params(s, diagnostics);
   const std::pair<const char*, bool> given[] = {{"quarkq.target_bits", s.tool.target_bits.has_value()},
                                                 {"quarkq.target_size", s.tool.target_size.has_value()},
                                                 {"quarkq.nbits_plan", s.tool.nbits_plan.has_value()}};
   for (const auto& [key, is_given] : given)
     if (is_given) diagnostics.add("option-no-effect", key, "needs UseMatMulNBits true, as in the preset LLM_W4");
+  return {};
 }
 
 Status check_target(const Settings& s) {
@@ -241,7 +242,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_override_keys(r.settings));
   QQ_RETURN_IF_ERROR(check_choices(r.settings));
   QQ_RETURN_IF_ERROR(check_bodies(r.settings, r.diagnostics));
-  check_matrix_keys(r.settings, r.diagnostics);
+  QQ_RETURN_IF_ERROR(check_matrix_keys(r.settings, r.diagnostics));
   QQ_RETURN_IF_ERROR(check_crypto(r.settings, r.diagnostics));
   return check_number_ranges(r.settings);
 }

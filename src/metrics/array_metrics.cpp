@@ -256,7 +256,8 @@ void aggregate(EvaluateReport& report, bool compat) {
     scores.back().hits.clear();  // agreements, even if all are 1
   }
   const std::vector<Resamples> drawn = compare::resample(scores, samples);
-  for (size_t i = 0; i < drawn.size(); ++i) *means[i].second = compare::interval_of(drawn[i], scores[i].once(samples));
+  for (size_t i = 0; i < drawn.size(); ++i)
+    *means[i].second = compare::interval_of(drawn[i], scores[i].once(samples), report.confidence);
 }
 
 namespace {
@@ -276,7 +277,6 @@ Result<AccuracyCount> AccuracyCount::open(const AccuracyRequest& request, const 
   size_t scored = 0;
   for (const bool one : is_scored) count.place_.push_back(one ? std::optional(scored++) : std::nullopt);
   if (scored == 0) return invalid_argument("--labels-output ", request.output, ": there are no results of this output");
-  QQ_RETURN_IF_ERROR(compare::check_confidence(request.confidence));
   count.top_by_default_ = request.top.empty(), count.confidence_ = request.confidence;
   count.top_ = count.top_by_default_ ? std::vector<int>(std::begin(kDefaultTop), std::end(kDefaultTop)) : request.top;
   std::ranges::sort(count.top_);

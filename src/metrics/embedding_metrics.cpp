@@ -13,6 +13,8 @@
 namespace quarkq::metrics {
 namespace {
 
+constexpr double kMostGrade = 10000;  // Far above the grades in use, which are 1 to 10.
+
 /// Rows of unit length. A row without a length, or with NaN, has NaN.
 class Embeddings {
  public:
@@ -37,6 +39,14 @@ class Embeddings {
   }
 
   size_t rows() const { return width_ == 0 ? 0 : values_.size() / width_; }
+  size_t width() const { return width_; }
+
+  /// Returns the first row that has no direction, or nullopt.
+  std::optional<size_t> undirected() const {
+    const auto found = std::ranges::find_if(values_, [](double one) { return std::isnan(one); });
+    if (found == values_.end()) return std::nullopt;
+    return static_cast<size_t>(found - values_.begin()) / width_;
+  }
 
   double similarity(size_t a, size_t b) const {
     const auto first = values_.begin() + static_cast<std::ptrdiff_t>(a * width_);
@@ -158,18 +168,19 @@ class PairCorrelation : public EmbeddingScorer {
       return bad_data(is_constant(wanted) ? "all scores of the pairs" : "all similarities of the pairs", " are ",
                       is_constant(wanted) ? wanted[0] : found[0], "; a correlation needs different ones");
     const size_t cost = 16 * found.size();  // most of the time is spent on sorting
-    return compare::SampledScore{[=](compare::Weights weights) {
-                                   std::vector<double> counts;
-                                   counts.reserve(samples.size());
-                                   for (const size_t sample : samples) counts.push_back(weights[sample]);
-                                   if (std::ranges::any_of(found, [](double one) { return std::isnan(one); }))
-                                     return static_cast<double>(NAN);
-                                   if (variant != 0) return correlation(found, wanted, counts);
-                                   return correlation(ranks_of(found, counts), ranks_of(wanted, counts), counts);
-                                 },
-                                 cost,
-                                 {},
-                                 std::set<size_t>(samples.begin(), samples.end()).size()};
+    return compare::SampledScore{.value =
+                                     [=](compare::Weights weights) {
+                                       std::vector<double> counts;
+                                       counts.reserve(samples.size());
+                                       for (const size_t sample : samples) counts.push_back(weights[sample]);
+                                       if (std::ranges::any_of(found, [](double one) { return std::isnan(one); }))
+                                         return static_cast<double>(NAN);
+                                       if (variant != 0) return correlation(found, wanted, counts);
+                                       return correlation(ranks_of(found, counts), ranks_of(wanted, counts), counts);
+                                     },
+                                 .cost = cost,
+                                 .counted = std::set<size_t>(samples.begin(), samples.end()).size(),
+                                 .pairs = found.size()};
   }
 
  private:
@@ -191,7 +202,10 @@ class Retrieval : public EmbeddingScorer {
     for (const Relation& pair : pairs_) {
       QQ_TRY(const size_t query, names().find(pair.rows[0], pair.place));
       QQ_TRY(const size_t document, names().find(pair.rows[1], pair.place));
-      queries[query][document] = pair.numbers[0];
+      const auto [grade, is_new] = queries[query].emplace(document, pair.numbers[0]);
+      if (!is_new && grade->second != pair.numbers[0])
+        return bad_data(pair.place, ": grades a document with ", pair.numbers[0], ", an earlier line with ",
+                        grade->second, "; keep one of them");
       found.insert(document);
     }
     std::vector<size_t> candidates;  // queries only if the truth lists them as documents
@@ -251,6 +265,8 @@ class Neighbours : public EmbeddingScorer {
       return bad_data("found ", rows, " embeddings, needed are at least 2, and as many as the ", wanted_.rows(),
                       " of --labels");
     if (rows < wanted_.rows()) return bad_data("found ", rows, " embeddings, --labels has ", wanted_.rows());
+    if (embeddings().width() != wanted_.width())
+      return bad_data("found embeddings of ", embeddings().width(), " numbers, --labels has ", wanted_.width());
     std::vector<compare::Parts> samples(names().samples());
     for (size_t i = 0; i < rows; ++i) {
       const size_t nearest = embeddings().nearest(i);
@@ -266,7 +282,8 @@ class Neighbours : public EmbeddingScorer {
 };
 
 ScorerResult open_retrieval(const ScoringOptions& options, bool has_gain) {
-  QQ_TRY(std::vector<Relation> pairs, read_relations(options.request.truth_path, {2, 0, "query,document,grade"}));
+  const RelationForm form{2, 0, "query,document,grade", /*least=*/0, /*most=*/kMostGrade};
+  QQ_TRY(std::vector<Relation> pairs, read_relations(options.request.truth_path, form));
   return std::unique_ptr<Scorer>(std::make_unique<Retrieval>(std::move(pairs), options.request.output, has_gain));
 }
 
@@ -286,6 +303,9 @@ ScorerResult open_neighbours(const ScoringOptions& options) {
   QQ_TRY(const ir::Tensor values, calib::read_npy(options.request.truth_path));
   Embeddings wanted;
   QQ_RETURN_IF_ERROR(wanted.add(values).context(options.request.truth_path));
+  if (const std::optional<size_t> row = wanted.undirected())
+    return bad_data(options.request.truth_path, ": row ", *row,
+                    " has NaN, infinity or zeros only, allowed are finite numbers");
   return std::unique_ptr<Scorer>(std::make_unique<Neighbours>(std::move(wanted), options.request.output));
 }
 

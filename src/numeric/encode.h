@@ -2,7 +2,9 @@
 // Conversion of weights to stored integers (ref:scales#stored-weights), per tensor or per channel.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -55,6 +57,13 @@ struct NBitsBlocks {
   uint8_t* packed = nullptr;
   float *scales = nullptr, *zeros = nullptr;
 };
+
+/// Returns `scale`, or the smallest normal float32 with its sign if it is subnormal: the inverse of a smaller scale can
+/// be infinite. 0 stays 0.
+inline float normal_scale(float scale) {
+  constexpr float kLeast = std::numeric_limits<float>::min();
+  return scale != 0 && std::abs(scale) < kLeast ? std::copysign(kLeast, scale) : scale;
+}
 
 QQ_DECLARE_ISA(
     /// REQUIRES: count >= 1.

@@ -70,7 +70,7 @@ void find_ranges(const float* rows, int64_t stride, int64_t count, int64_t width
 void find_symmetric_grids(int64_t width, const CodeRange& range, Tile& tile) {
   for (int64_t c = 0; c < width; ++c) {
     const float low = tile.low[c], high = tile.high[c];
-    tile.scale[c] = (std::abs(high) > std::abs(low) ? high : low) / -range.middle;
+    tile.scale[c] = normal_scale((std::abs(high) > std::abs(low) ? high : low) / -range.middle);
     tile.zero[c] = range.middle;
   }
 }
@@ -78,7 +78,7 @@ void find_symmetric_grids(int64_t width, const CodeRange& range, Tile& tile) {
 void find_asymmetric_grids(int64_t width, const CodeRange& range, Tile& tile) {
   for (int64_t c = 0; c < width; ++c) {
     const float low = 0.0f < tile.low[c] ? 0.0f : tile.low[c], high = tile.high[c] < 0.0f ? 0.0f : tile.high[c];
-    const float scale = (high - low) / range.largest;
+    const float scale = normal_scale((high - low) / range.largest);
     tile.scale[c] = scale;
     tile.zero[c] = scale == 0 ? 0.0f : std::clamp(rounded_half_away(-low / scale), 0.0f, range.largest);
   }

@@ -286,6 +286,7 @@ Json resamples_json(const Resamples& resamples) {
   for (const double draw : resamples.draws) draws.push_back(pipeline::number(draw));
   Json json = {{"samples", resamples.samples}, {"draws", std::move(draws)}, {"hits", resamples.hits}};
   if (resamples.labelled) json["labelled"] = *resamples.labelled;
+  if (resamples.pairs) json["pairs"] = *resamples.pairs;
   return json;
 }
 
@@ -296,6 +297,7 @@ Resamples resamples_of(const Json& json) {
     return {};
   Resamples resamples{count_of(*found, "samples").value_or(0), {}, text_of(*found, "hits"), {}};
   if (found->contains("labelled")) resamples.labelled = count_of(*found, "labelled");
+  if (found->contains("pairs")) resamples.pairs = count_of(*found, "pairs");
   if (resamples.samples < 2) return {};
   for (const Json& draw : found->at("draws"))
     resamples.draws.push_back(draw.is_number() ? draw.get<double>() : std::nan(""));

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from harness import expect, expect_equal, quarkq, run, run_model, temp_folder, test
+from harness import expect, expect_equal, expect_error, quarkq, run, run_model, temp_folder, test
 
 
 def write_network(path, batch):
@@ -55,6 +55,23 @@ def a_named_target_gets_one_row(case):
         outputs = os.path.join(folder, "outputs")
         run_model(out, data, outputs)
         expect_equal(len(os.listdir(outputs)), values.shape[0] * rows, "outputs")
+
+
+@test()
+def labels_of_cut_batches_belong_to_rows():
+    with temp_folder() as folder:
+        model, data, labels = (os.path.join(folder, one) for one in ("m.onnx", "data", "labels.csv"))
+        write_network(model, 1)
+        write_samples(data, 4)
+        command = ("evaluate", model, "--data", data, "--metric", "top1", "--labels", labels)
+        for rows in (1, 4):
+            with open(labels, "w", encoding="utf-8") as file:
+                file.writelines(f"{i}{f'_{row}' if rows > 1 else ''},{row}\n" for i in range(6) for row in range(rows))
+            result = run(*command)
+            if rows == 1:
+                expect_error(result, 4, "sample 0_0: no label in ", "it has one for 0, whose rows are samples of their own", "0_0, 0_1")
+            else:
+                expect(result.returncode == 0 and "6 of several rows each are run row by row, as 24 samples [samples-split]" in result.stderr, result.stderr)
 
 
 @test()

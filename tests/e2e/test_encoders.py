@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 
 import encoders
-from harness import expect, expect_equal, quarkq, run, temp_folder, test
+from harness import expect, expect_equal, expect_error, quarkq, run, temp_folder, test
 from reference import session
 
 LEAST = {"a16w8": (0.99, 0.9), "a8w8": (0.98, 0.7)}  # Spearman of similarities with those of float, and equal nearest neighbours of 24
@@ -85,6 +85,8 @@ def metrics_of_embeddings_as_numpy_has_them():
         values, scores = [cosines[a, b] for a, b, _ in pairs], [score for _, _, score in pairs]
         expect(abs(found["pearson"] - np.corrcoef(values, scores)[0, 1]) < 1e-5, f"Pearson {found}")
         expect(abs(found["spearman"] - np.corrcoef(ranks(values), ranks(scores))[0, 1]) < 1e-9, f"Spearman {found}")
+        gate = run("evaluate", results, "--metric", "spearman", "--labels", path, "--confidence", "0.95", "--require", f"spearman>={found['spearman'] - 0.01}")
+        expect_error(gate, 5, f"not enough pairs to tell, there are {len(pairs)}, about ")
         queries = {query: {int(d): int(rng.integers(1, 4)) for d in rng.choice(np.arange(5, 20), 4, replace=False)} for query in range(5)}
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(f"{query},{d},{grade}\n" for query, grades in queries.items() for d, grade in grades.items())

@@ -13,7 +13,7 @@ import onnx
 from onnx import helper
 
 import harness
-from harness import expect, expect_equal, quantize, quarkq, run, run_model, shared, temp_folder, test
+from harness import expect, expect_equal, expect_error, quantize, quarkq, run, run_model, shared, temp_folder, test
 from reference import DIGITS, conv_model, make_model, onnxruntime_results, save_samples, weights
 
 MODEL = os.path.join(DIGITS, "digits.onnx")
@@ -113,6 +113,28 @@ def problems_are_all_named_and_nothing_is_printed():
     expect_equal((result.returncode, result.stdout), (4, ""), "exit code and stdout")
     for name in ("gone.npy", "shape.npy", "broken.npy"):
         expect(f"b/{name}: " in result.stderr, f"{name} is not named: {result.stderr!r}")
+
+
+@test()
+def messages_quote_little_of_a_bad_truth():
+    """One line without control characters, from whatever file."""
+    with temp_folder() as folder:
+        for i in range(3):
+            in_folder(folder, f"a/{i}.npy", np.ones((2, 3), np.float32))
+            in_folder(folder, f"b/{i}.npy", np.ones((2, 3), np.float32))
+        a, b = os.path.join(folder, "a"), os.path.join(folder, "b")
+        labels = in_folder(folder, "labels.txt", b"0\n1\n2\n")
+        shape = run("evaluate", a, b, "--labels", labels)
+        expect_error(shape, 4, "3 of 3 pairs cannot be compared: ", "0.npy: shape [2,3] does not contain class scores for 1 label; ")
+        expect("\\x0a" not in shape.stderr, shape.stderr)
+        binary = in_folder(folder, "truth.npy", np.arange(500, dtype=np.float32))
+        for metric in ("spearman", "recall1", "cer"):
+            expect_error(run("evaluate", a, "--metric", metric, "--labels", binary, "--alphabet", labels), 4, "truth.npy: is a binary file, needed is a text file")
+        os.rename(binary, os.path.join(folder, "labels.bin"))
+        expect_error(run("evaluate", a, b, "--labels", os.path.join(folder, "labels.bin")), 4, "labels.bin: is a binary file, needed is a text file")
+        latin = run("evaluate", a, b, "--labels", in_folder(folder, "latin.txt", b"\xe9\x07" * 300 + b"\n0\n"))
+        expect_error(latin, 4, 'latin.txt:1: found "\\xe9\\x07', '...", allowed is an integer label')
+        expect(len(latin.stderr) < 300, latin.stderr)
 
 
 def digits_pair(folder, config="xint8"):

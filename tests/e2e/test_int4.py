@@ -4,10 +4,10 @@ import os
 
 import numpy as np
 import onnx
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from harness import expect, expect_equal, quantize, quarkq, run, run_model, shared, temp_folder, test
-from reference import DIGITS, check_model, mean_cosines, onnxruntime_results, results_like, shared_model
+from reference import DIGITS, check_model, make_model, mean_cosines, onnxruntime_results, results_like, save_samples, shared_model, weights
 from test_digits import top1
 
 TYPES = {"QInt4": (TensorProto.INT4, -8, 7), "QUInt4": (TensorProto.UINT4, 0, 15)}
@@ -193,3 +193,16 @@ def int4_activations_are_refused(case):
         expect_equal(result.returncode, 2, "exit code")
         expect(words in result.stderr, f"'{words}' expected in: {result.stderr.strip()}")
         expect(not os.path.exists(target), "a model was written")
+
+
+@test()
+def a_softmax_is_not_named_as_the_largest_loss():
+    with temp_folder() as folder:
+        nodes = [helper.make_node("MatMul", ["x", "m"], ["p"], name="one"), helper.make_node("Relu", ["p"], ["r"], name="relu"),
+                 helper.make_node("MatMul", ["r", "n"], ["o"], name="two"), helper.make_node("Softmax", ["o"], ["y"], name="last")]
+        model = os.path.join(folder, "m.onnx")
+        onnx.save(make_model(nodes, [("x", [1, 64])], [("y", [1, 16])], [weights("m", 64, 32), weights("n", 32, 16)]), model)
+        calib = save_samples(os.path.join(folder, "calib"), count=16, shape=(1, 64))
+        made = quantize(model, os.path.join(folder, "q.onnx"), calib, "a8w8", "--set", "weight_type=QuantType.QInt4", "--on-collapse", "warn",
+                        "--set", "quarkq.min_cosine=0.999")
+        expect("SQNR degrades gradually; largest loss at o of node two (MatMul)" in made.stderr, made.stderr)

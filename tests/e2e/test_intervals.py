@@ -143,6 +143,11 @@ def models_have_intervals_too():
         report = json.loads(quarkq("evaluate", "--float", MODEL, "--quantized", out, "--data", EVAL, "--json").stdout)
         for name, interval in report["intervals"].items():
             expect(interval["low"] <= report[name] <= interval["high"], f"{name}: {report[name]} {interval}")
+        narrow = ["evaluate", "--float", MODEL, "--quantized", out, "--data", EVAL, "--confidence", "0.8"]
+        expect("\n80 % intervals of the means: cos " in quarkq(*narrow).stdout, "the confidence is not printed")
+        least = json.loads(quarkq(*narrow, "--json").stdout)
+        low, wide = least["intervals"]["mean_l2"], report["intervals"]["mean_l2"]
+        expect(wide["low"] < low["low"] < low["high"] < wide["high"] and least["confidence"] == 0.8, f"{wide} {low}")
 
 
 def tuned(folder, *more):

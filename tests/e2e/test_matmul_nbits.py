@@ -5,10 +5,10 @@ import os
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import decoders
-from harness import expect, expect_equal, quantize, run_model, temp_folder, test
+from harness import expect, expect_equal, quantize, quarkq, run_model, temp_folder, test
 from reference import (check_model, cosine, expect_same_file, make_model, mean_cosines, onnxruntime_results, results_like, save_samples, session,
                        weights)
 
@@ -49,6 +49,38 @@ def every_linear_layer_is_quantized(form):
         expect(cosine >= MIN_COSINE, f"cosine with the float model is {cosine:.4f}, at least {MIN_COSINE} expected")
         runtime = onnxruntime_results(out, calib)
         expect(min(mean_cosines(results_like(results, runtime), runtime).values()) > 0.9999, "ONNX Runtime computes something else")
+
+
+@test(cases=["matmulnbits", "qdq"])
+def inspect_shows_bits_and_blocks(form):
+    with temp_folder() as folder:
+        model, out = os.path.join(folder, "m.onnx"), os.path.join(folder, "q.onnx")
+        calib = save_samples(os.path.join(folder, "calib"), shape=(1, 64))
+        onnx.save(layers("MatMul and Add"), model)
+        made = quantize(model, out, calib, "matmul_nbits", "--set", "MatMulNBitsParams={Bits: 8, GroupSize: 32, Steps: 5}", "--set", f"quarkq.nbits_form={form}")
+        expect("MatMulNBitsParams.Steps: is read by the Algorithm AUTOROUND only" in made.stderr, made.stderr)
+        expect((form == "qdq") == ("weights in blocks (quarkq.nbits_form qdq) need opset 21" in made.stderr), made.stderr)
+        name = "UINT8" if form == "matmulnbits" else "INT8"
+        text = quarkq("inspect", out, "--scales").stdout
+        expect(f"2 stored {name} in blocks of 32, a scale per block" in text and f"| stored | {name} in blocks of 32 |" in text, text)
+        found = json.loads(quarkq("inspect", out, "--json").stdout)["quantized"]
+        expect_equal([(group["type"], group["block"], group["per_channel"]) for group in found], [(name, 32, 0)], "groups")
+
+
+@test()
+def other_nodes_of_float16_models_are_not_missed():
+    """convert_fp16_to_fp32 would quantize no further nodes."""
+    with temp_folder() as folder:
+        model, out = os.path.join(folder, "m.onnx"), os.path.join(folder, "q.onnx")
+        network = layers("MatMul and Add")
+        for stored in network.graph.initializer:
+            stored.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(stored).astype(np.float16), stored.name))
+        for value in (*network.graph.input, *network.graph.output):
+            value.type.tensor_type.elem_type = TensorProto.FLOAT16
+        onnx.save(network, model)
+        calib = save_samples(os.path.join(folder, "calib"), shape=(1, 64))
+        made = quantize(model, out, calib, "matmul_nbits", "--set", "MatMulNBitsParams.GroupSize=16")
+        expect("float16-partly" not in made.stderr, made.stderr)
 
 
 @test()
@@ -137,7 +169,7 @@ def a_target_size_is_met_and_its_plan_gives_the_same_file():
         np.save(tokens, np.random.default_rng(3).integers(0, decoders.VOCABULARY, [4, 12]))
         outs = [os.path.join(folder, name) for name in ("a.onnx", "b.onnx")]
         common = ("--on-collapse", "warn", "--set", "MatMulNBitsParams={Algorithm: K_QUANT, Symmetric: false, EmbeddingBits: 8}", "--set", "quarkq.metadata=false")
-        quantize(model, outs[0], tokens, "matmul_nbits", *common, "--target-size", "26K", "--nbits-plan-out", plan)
+        quantize(model, outs[0], tokens, "matmul_nbits", *common, "--target-size", "26k", "--nbits-plan-out", plan)
         quantize(model, outs[1], tokens, "matmul_nbits", *common, "--nbits-plan", plan)
         expect_same_file(*outs, "results of the target and of its plan")
         stored = sum(numpy_helper.to_array(one).nbytes for one in onnx.load(outs[0]).graph.initializer)

@@ -49,7 +49,7 @@ def too_little_memory_is_said_before_anything_runs():
         report, _ = ran(folder, "free", "--limit", "1", "--threads", "1")
         refused = run("run", MODEL, "--inputs", CALIB, "--outputs", os.path.join(folder, "none"), "--max-memory", "16")
         expect_equal(folder_bytes(os.path.join(folder, "none")), {}, "results of a refused run")
-        enough, _ = ran(folder, "enough", "--limit", "1", "--threads", "1", "--max-memory", "1gb")
+        enough, _ = ran(folder, "enough", "--limit", "1", "--threads", "1", "--max-memory", "1.5g")
     expect_equal(refused.returncode, 7, "exit code")
     expect("sample 000: " in refused.stderr and "allowed are 16 B" in refused.stderr, f"found {refused.stderr!r}")
     expect_equal(enough["arena_bytes"], report["arena_bytes"], "intermediate bytes")
@@ -60,7 +60,7 @@ REFUSED = [
     ("no such model", ["none.onnx", "--inputs", CALIB], "none.onnx"),
     ("no such samples", [MODEL, "--inputs", "nowhere"], "nowhere"),
     ("no repetition", [MODEL, "--inputs", CALIB, "--repeat", "0"], "--repeat"),
-    ("memory in words", [MODEL, "--inputs", CALIB, "--max-memory", "much"], "--max-memory"),
+    ("memory in words", [MODEL, "--inputs", CALIB, "--max-memory", "much"], "--max-memory: found 'much', allowed are sizes such as 300K, 800M or 1.5G"),
     ("an unknown recipe", [MODEL, "--inputs", CALIB, "--preprocess", "imagnet"], "imagenet"),
 ]
 

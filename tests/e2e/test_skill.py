@@ -78,6 +78,18 @@ def wrong_usage_is_refused():
 
 
 @test()
+def a_failure_leaves_no_folders_and_quiet_prints_nothing():
+    with temp_folder() as folder:
+        os.mkdir(os.path.join(folder, ".cursor"))
+        with open(os.path.join(folder, ".cursor", "skills"), "wb"):
+            pass
+        expect_error(run("skill", "install", "claude", "cursor", "--folder", folder), 1, "cannot make this folder")
+        expect_equal(os.listdir(folder), [".cursor"], "what a failure leaves")
+        expect_equal(quarkq("-q", "skill", "install", "claude", "--folder", folder).stdout, "", "stdout with -q")
+        expect_equal(files_in(folder), [".claude/skills/quarkq/SKILL.md", ".cursor/skills"], "files")
+
+
+@test()
 def the_page_names_what_the_program_has():
     """Verbs and options that the page mentions exist."""
     with open(SOURCE, encoding="utf-8") as file:

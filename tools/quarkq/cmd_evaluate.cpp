@@ -72,9 +72,9 @@ void print_aggregates(const EvaluateReport& report) {
   };
   for (const auto& [name, value] : lines) say("%s: %s\n", name, decimal(rounded(value)).c_str());
   if (!report.cosine_interval) return;
-  say("95 %% intervals of the means: cos %s, l2 %s, psnr %s, ssim %s\n", interval_text(report.cosine_interval).c_str(),
-      interval_text(report.l2_interval).c_str(), interval_text(report.psnr_interval).c_str(),
-      interval_text(report.ssim_interval).c_str());
+  say("%s %% intervals of the means: cos %s, l2 %s, psnr %s, ssim %s\n", six_digits(100 * report.confidence).c_str(),
+      interval_text(report.cosine_interval).c_str(), interval_text(report.l2_interval).c_str(),
+      interval_text(report.psnr_interval).c_str(), interval_text(report.ssim_interval).c_str());
 }
 
 std::string magnitude(double value) {

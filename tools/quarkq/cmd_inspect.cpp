@@ -31,7 +31,13 @@ void print_values(const char* label, const std::vector<InspectValue>& values) {
   if (values.empty()) print_table_line(label, "none");
 }
 
+/// "UINT4", "UINT4 in blocks of 32".
+std::string type_text(const std::string& type, int64_t block) {
+  return block == 0 ? type : cat(type, " in blocks of ", block);
+}
+
 std::string scales_text(const QuantizedGroup& group) {
+  if (group.block > 0) return "a scale per block";
   if (group.with_scale == 0) return "no scale per tensor or channel";
   if (group.power_of_two == 0) return "no power-of-two scales";
   const bool is_one = group.min_position == 0 && group.max_position == 0;
@@ -44,7 +50,7 @@ void print_quantized(const InspectReport& report) {
   const char* label = "quantized";
   for (const QuantizedGroup& group : report.quantized) {
     print_table_line(label,
-                     cat(group.tensors, " ", group.kind, " ", group.type, ", ",
+                     cat(group.tensors, " ", group.kind, " ", type_text(group.type, group.block), ", ",
                          group.per_channel == 0 ? "" : cat(group.per_channel, " per channel, "), scales_text(group)));
     label = "";
   }
@@ -145,7 +151,7 @@ void print_tensors(const std::vector<QuantizedTensor>& tensors) {
       if (const std::optional<int> position = position_of(scale)) positions.push_back(*position);
     }
     if (positions.size() < tensor.scales.size()) positions.clear();
-    table.add({tensor.name, tensor.kind, tensor.type,
+    table.add({tensor.name, tensor.kind, type_text(tensor.type, tensor.block),
                tensor.axis < 0 ? "" : cat(tensor.axis, " (", tensor.scales.size(), ")"), range_text(tensor.scales),
                range_text(tensor.zero_points), range_text(positions)});
   }

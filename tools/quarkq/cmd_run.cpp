@@ -62,8 +62,8 @@ Run setup_run(CLI::App& app) {
       ->required();
   app.add_option("--limit", args->request.limit, "Only the first N samples");
   app.add_option("--repeat", args->request.repeat, "Run each sample N times, for timing")->check(CLI::Range(1, 100000));
-  app.add_option("--max-memory", args->request.max_memory, "Fail when intermediate values need more bytes than this")
-      ->transform(CLI::AsSizeValue(false));
+  add_size_option(app, "--max-memory", "Fail when intermediate values need more than this, such as 500M",
+                  [args](int64_t bytes) { args->request.max_memory = bytes; });
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_run(*args); };

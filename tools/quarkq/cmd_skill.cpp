@@ -12,6 +12,7 @@
 #include "base/paths.h"
 #include "base/strings.h"
 #include "command_tree.h"
+#include "output.h"
 #include "quarkq/status.h"
 #include "terminal.h"
 #include "verb.h"
@@ -85,6 +86,33 @@ Result<std::vector<std::string>> chosen_paths(const SkillArgs& args) {
   return found;
 }
 
+/// Folders that this run makes. Those that are empty at the end are removed, the deepest first.
+class NewFolders {
+ public:
+  NewFolders() = default;
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+  ~NewFolders() {
+    for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
+      if (is_empty(*made)) paths::remove(*made);
+    }
+  }
+
+  Status make(const std::string& folder) {
+    std::vector<std::string> missing;
+    for (std::string one = folder; !paths::is_taken(one); one = paths::folder_of(one)) missing.push_back(one);
+    made_.insert(made_.end(), missing.rbegin(), missing.rend());
+    return paths::make_folders(folder);
+  }
+
+ private:
+  static bool is_empty(const std::string& folder) {
+    const auto files = list_files(folder, ""), folders = list_folders(folder);
+    return files.ok() && folders.ok() && files.value().empty() && folders.value().empty();
+  }
+  std::vector<std::string> made_;
+};
+
 /// Checks every place, and writes every page, before the first one gets its name.
 Status run_install(const SkillArgs& args) {
   if (!is_folder(args.folder)) return invalid_argument(args.folder, ": no such folder");
@@ -92,14 +120,16 @@ Status run_install(const SkillArgs& args) {
   if (!args.force)
     for (const std::string& place : places) QQ_RETURN_IF_ERROR(check_place(place));
   const std::string page = marked_page();
+  NewFolders folders;
   std::vector<AtomicFile> files;
   for (const std::string& place : places) {
-    QQ_RETURN_IF_ERROR(paths::make_folders(paths::folder_of(place)));
+    QQ_RETURN_IF_ERROR(folders.make(paths::folder_of(place)));
     QQ_TRY(AtomicFile file, AtomicFile::create(place));
     QQ_RETURN_IF_ERROR(file.write(page.data(), page.size()));
     files.push_back(std::move(file));
   }
   for (AtomicFile& file : files) QQ_RETURN_IF_ERROR(file.commit());
+  if (is_quiet()) return Status();
   for (const std::string& place : places) print_line(cat("written    ", place));
   return Status();
 }

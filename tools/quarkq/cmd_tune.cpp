@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/isa.h"
+#include "compare/intervals.h"
 #include "evaluate_metrics.h"
 #include "memory_ceiling.h"
 #include "pipeline/report/check_target.h"
@@ -111,7 +112,7 @@ Status check_goal(const TuneReport& report) {
   const std::string sure =
       report.is_unsure ? cat(", which the value meets and its interval, ",
                              report.change ? change_text(report.change) + " to float" : interval_text(best.interval),
-                             ", does not: not enough samples to tell, there are ", best.resamples.samples)
+                             ", does not: ", compare::too_few_text(best.resamples))
                        : "";
   return quality_gate("tune: ", report.metric, " is ", six_digits(best.value),
                       report.float_value ? cat(", float is ", six_digits(*report.float_value)) : "", ", the goal is ",

@@ -89,10 +89,8 @@ std::string instead_of(const std::string& name, const std::vector<std::string>& 
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
-    constexpr std::pair<std::string_view, std::string_view> kShorter[] = {{":SIZE [b, kb(=1024b), ...]:POSITIVE", ""},
-                                                                          {":NONNEGATIVE", ""},
-                                                                          {"FLOAT:FLOAT in", "FLOAT in"},
-                                                                          {":INT in", " in"}};
+    constexpr std::pair<std::string_view, std::string_view> kShorter[] = {
+        {":NONNEGATIVE", ""}, {"FLOAT:FLOAT in", "FLOAT in"}, {":INT in", " in"}};
     std::string text = Formatter::make_option_opts(option);
     for (const auto& [from, to] : kShorter) {
       if (const size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);

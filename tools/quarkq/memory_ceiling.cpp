@@ -15,6 +15,7 @@
 #include "base/machine.h"
 #include "base/platform/process.h"
 #include "output.h"
+#include "verb.h"
 
 namespace quarkq::tool {
 
@@ -170,23 +171,14 @@ std::string recommendation(const DryRun& dry_run, const MemoryFit& way, int64_t 
 }  // namespace
 
 void add_memory_option(CLI::App& app, int64_t& bytes) {
-  app.add_option("--max-memory", bytes, kHelp)
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->check(CLI::PositiveNumber)
-      ->type_name("SIZE");
+  add_size_option(app, "--max-memory", kHelp, [&bytes](int64_t found) { bytes = found; });
 }
 
 void add_ceiling_option(CLI::App& app, int64_t& ceiling) {
-  app.add_option_function<int64_t>(
-         "--max-memory",
-         [&ceiling](const int64_t& bytes) {
-           ceiling = bytes;
-           stop_beyond(bytes);
-         },
-         kHelp)
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->check(CLI::PositiveNumber)
-      ->type_name("SIZE");
+  add_size_option(app, "--max-memory", kHelp, [&ceiling](int64_t found) {
+    ceiling = found;
+    stop_beyond(found);
+  });
 }
 
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes, const DryRun& dry_run) {

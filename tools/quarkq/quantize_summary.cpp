@@ -98,7 +98,7 @@ std::string format_text(const QuantizedTensor& tensor) {
   std::string text = cat(tensor.type, " ", range(tensor.scales));
   if (std::ranges::any_of(tensor.zero_points, [](double zero) { return zero != 0; }))
     text += cat(" zero point ", range(tensor.zero_points));
-  return tensor.axis < 0 ? text : cat(text, " (", tensor.scales.size(), " channels)");
+  return tensor.axis < 0 ? text : cat(text, " (", tensor.scales.size(), tensor.block > 0 ? " blocks)" : " channels)");
 }
 
 /// The formats of the tensors of this kind; empty: of all.

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "base/file_system.h"
+#include "base/parse_text.h"
 #include "base/paths.h"
 #include "base/platform/process.h"
 #include "calib/data_reader.h"
@@ -112,6 +115,16 @@ Result<double> share_of(const std::string& option, const std::string& text) {
   if (!is_number || !(value >= 0 && value <= 1))
     return invalid_argument(option, ": found ", text, ", allowed is 0% to 100%, for example 95%");
   return value;
+}
+
+void add_size_option(CLI::App& app, const std::string& name, const std::string& help,
+                     std::function<void(int64_t)> use) {
+  const auto read = [name, use = std::move(use)](const std::string& text) {
+    const std::optional<int64_t> bytes = parse_size(text);
+    if (!bytes) throw CLI::ValidationError(cat(name, ": found '", text, "', ", kAllowedSizes));
+    use(*bytes);
+  };
+  app.add_option_function<std::string>(name, read, help)->type_name("SIZE");
 }
 
 void add_weight_options(CLI::App& app, std::vector<std::string>& settings) {

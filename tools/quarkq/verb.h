@@ -67,6 +67,9 @@ void add_shape_option(CLI::App& app, std::vector<std::string>& settings);
 void add_target_options(CLI::App& app, std::vector<std::string>& settings);
 /// Adds --require deployable, for pipeline::check_deployable().
 void add_deployable_gate(CLI::App& app, std::vector<std::string>& requirements);
+/// Adds an option for a size that parse_size() reads. Calls `use` with the bytes if it is given.
+void add_size_option(CLI::App& app, const std::string& name, const std::string& help, std::function<void(int64_t)> use);
+
 /// Adds --target-bits, --target-size, --nbits-plan and --nbits-plan-out.
 void add_weight_options(CLI::App& app, std::vector<std::string>& settings);
 

@@ -45,13 +45,6 @@ ImageSize input_size(const InputSpec& input, ImageLayout layout) {
   return layout == ImageLayout::kNchw ? ImageSize{dims[1], dims[2]} : ImageSize{dims[0], dims[1]};
 }
 
-/// Returns advice if only the number of images in the sample is wrong, and an empty string otherwise.
-std::string batch_hint(const Preprocess& preprocess, const InputSpec& input) {
-  const bool has_batch = input.has_shape && input.dims.size() == 4 && input.dims[0] > 1;
-  if (!has_batch || preprocess.batch == input.dims[0]) return "";
-  return cat("; set preprocess.batch=", input.dims[0], " to stack as many photos into one sample");
-}
-
 /// What is cut out after resizing; unknown sides when nothing is.
 ImageSize crop_size(const Preprocess& preprocess, const ImageSize& wanted) {
   if (preprocess.crop) return {preprocess.crop->first, preprocess.crop->second};
@@ -204,6 +197,13 @@ Result<Image> frame(Image image, const Preprocess& preprocess, const ImageSize& 
 }
 
 }  // namespace
+
+std::string batch_hint(const Preprocess& preprocess, const InputSpec& input) {
+  const bool has_batch = input.has_shape && input.dims.size() == 4 && input.dims[0] > 0;
+  if (!has_batch || preprocess.batch == input.dims[0]) return "";
+  if (input.dims[0] == 1) return "; leave out preprocess.batch, because the model takes one photo at a time";
+  return cat("; set preprocess.batch=", input.dims[0], " to stack as many photos into one sample");
+}
 
 Result<ir::Tensor> read_image(const ImageFile& file, const Preprocess& preprocess, const InputSpec& input) {
   const ImageLayout layout = choose_layout(preprocess, input);

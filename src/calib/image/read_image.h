@@ -16,6 +16,9 @@ struct ImageFile {
   size_t bytes = 0;
 };
 
+/// Returns advice if the input takes another number of images than a sample has, and an empty string otherwise.
+std::string batch_hint(const config::Preprocess& preprocess, const InputSpec& input);
+
 /// Returns one image, preprocessed: [1, C, H, W] or [1, H, W, C] in the input's element type. Fails with kBadData
 /// naming the file if it is not an image, is damaged or too large to decode, or if the result does not match `input`.
 Result<ir::Tensor> read_image(const ImageFile& file, const config::Preprocess& preprocess, const InputSpec& input);

@@ -97,7 +97,9 @@ class FileReader : public DataReader {
       parts.push_back(std::move(part));
     }
     QQ_TRY(ir::Tensor whole, stack(parts, paths));
-    return fit_to_input(std::move(whole), input, paths[0]);
+    Result<ir::Tensor> fitted = fit_to_input(std::move(whole), input, paths[0]);
+    if (fitted.ok() || !options_.preprocess) return fitted;
+    return Status(fitted.status().code(), fitted.status().message() + batch_hint(*options_.preprocess, input));
   }
 
   Result<ir::Tensor> read_file(const std::string& path, const InputSpec& input) const {

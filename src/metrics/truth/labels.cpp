@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/file_system.h"
+#include "base/parse_text.h"
 #include "calib/npy.h"
 #include "metrics/truth/sample_names.h"
 
@@ -14,6 +15,7 @@ Result<std::vector<std::string>> read_lines(const std::string& path) {
   if (is_folder(path)) return bad_data(path, ": is a folder, needed is a text file");
   const Result<std::string> text = read_text_file(path);
   if (!text.ok()) return bad_data(text.status().message());
+  if (text.value().find('\0') != std::string::npos) return bad_data(path, ": is a binary file, needed is a text file");
   std::vector<std::string> lines = split(text.value(), '\n');
   for (std::string& line : lines) {
     if (line.ends_with('\r')) line.pop_back();
@@ -31,7 +33,7 @@ Result<Texts> Texts::read(const std::string& path) {
     if (line.empty()) continue;
     const size_t tab = line.find('\t'), end = tab != std::string::npos ? tab : line.find(',');
     if (end == std::string::npos || end == 0) {
-      return bad_data(path, ":", i + 1, ": found \"", line.substr(0, 80), "\", allowed is name<TAB>text or name,text");
+      return bad_data(path, ":", i + 1, ": found \"", excerpt(line), "\", allowed is name<TAB>text or name,text");
     }
     texts.names_.add(line.substr(0, end), texts.texts_.size());
     texts.texts_.push_back(line.substr(end + 1));
@@ -111,11 +113,10 @@ std::optional<size_t> label_column(const Cells& header) {
 }  // namespace
 
 Result<std::vector<Labels::Row>> Labels::read_rows(const std::string& path) {
-  const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) return bad_data(text.status().message());
+  QQ_TRY(const std::vector<std::string> lines, read_lines(path));
   std::vector<Row> rows;
   size_t column = 0, width = 0, number = 0;
-  for (const std::string& line : split(text.value(), '\n')) {
+  for (const std::string& line : lines) {
     ++number;
     if (trimmed(line).empty()) continue;
     const std::optional<Cells> cells = cells_of(line);
@@ -128,7 +129,7 @@ Result<std::vector<Labels::Row>> Labels::read_rows(const std::string& path) {
     }
     const std::optional<int64_t> label = cells && column < cells->size() ? integer((*cells)[column]) : std::nullopt;
     if (!label || (cells->size() == 1) != (width == 1)) {
-      return bad_data(path, ":", number, ": found \"", line.substr(0, 80), "\", allowed is ",
+      return bad_data(path, ":", number, ": found \"", excerpt(line), "\", allowed is ",
                       width == 1 ? "an integer label" : "name,label with an integer label",
                       number == 1 && width == 1 ? ", or the header \"label\" or \"class\"" : "");
     }
@@ -210,6 +211,18 @@ Status Labels::share_out(size_t results, bool is_part) {
   return Status();
 }
 
+std::string Labels::hint_for(const std::string& name) const {
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string::npos || end + 1 == name.size() || name[end] != '_') return "";
+  const std::string batch = name.substr(0, end);
+  for (const std::string& key : {batch, last_part(batch)}) {
+    if (by_name_.contains(key) || by_short_name_.contains(key))
+      return cat("; it has one for ", batch, ", whose rows are samples of their own: give each row a label, ", batch,
+                 "_0, ", batch, "_1 and so on");
+  }
+  return "";
+}
+
 Result<std::span<const int64_t>> Labels::of(size_t place, const std::string& name) const {
   if (!is_named_) return std::span(values_).subspan(place * each_, each_);
   const std::string path = without_sample_suffix(name);
@@ -221,7 +234,7 @@ Result<std::span<const int64_t>> Labels::of(size_t place, const std::string& nam
       return bad_data("several labels in ", path_, " that differ");
     }
   }
-  return bad_data("no label in ", path_);
+  return bad_data("no label in ", path_, hint_for(name));
 }
 
 }  // namespace quarkq::metrics

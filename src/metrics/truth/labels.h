@@ -31,7 +31,7 @@ class Texts {
 };
 
 /// Returns the lines of a text file without their line ends. A line end at the end of the file does not start another
-/// line.
+/// line. Fails with kBadData if the file contains zero bytes, as binary files do.
 Result<std::vector<std::string>> read_lines(const std::string& path);
 
 class Labels {
@@ -59,6 +59,8 @@ class Labels {
   /// Returns one row per file in the class folders of `path`.
   static Result<std::vector<Row>> rows_of_folders(const std::string& path);
   void add_named(const Row& row);
+  /// Returns advice if `name` is a row of a batch that has a label, and an empty string otherwise.
+  std::string hint_for(const std::string& name) const;
 
   std::string path_;
   std::vector<int64_t> values_;  ///< Indexed by position, or by the entries of by_name_.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "metrics/truth/relations.h"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/parse_text.h"
 #include "base/strings.h"
@@ -40,34 +42,59 @@ Result<size_t> RowNames::find(const std::string& text, const std::string& place)
     const auto found = by_name_.find(key);
     if (found == by_name_.end()) continue;
     if (found->second) return *found->second;
-    return bad_data(place, ": '", text, "' has several rows of results; use their numbers, from 0");
+    return bad_data(place, ": '", excerpt(text), "' has several rows of results; use their numbers, from 0");
   }
   const std::optional<size_t> row = row_number(text);
   if (row && *row < size()) return *row;
-  return bad_data(place, ": '", text, "' is neither a sample nor the number of one of ", size(), " rows of results");
+  return bad_data(place, ": '", excerpt(text), "' is neither a sample nor the number of one of ", size(),
+                  " rows of results");
 }
+
+namespace {
+
+/// Whether `text` is a word rather than a number, an empty cell, NaN or infinity.
+bool is_word(const std::string& text) {
+  const size_t begin = text.find_first_not_of("+-");
+  if (begin == std::string::npos || std::string_view("0123456789.").find(text[begin]) != std::string_view::npos)
+    return false;
+  const std::string word = lower_case(std::string_view(text).substr(begin));
+  return word != "nan" && word != "inf" && word != "infinity";
+}
+
+bool is_header(const std::vector<std::string>& cells, const RelationForm& form) {
+  return cells.size() > form.rows && is_word(cells[form.rows]);
+}
+
+Result<Relation> read_relation(const std::vector<std::string>& cells, const RelationForm& form,
+                               const std::string& place, const std::string& line) {
+  const auto refused = [&] { return bad_data(place, ": found \"", excerpt(line), "\", allowed is ", form.allowed); };
+  if (cells.size() < form.rows + form.numbers || cells.size() > form.rows + std::max<size_t>(1, form.numbers))
+    return refused();
+  const auto numbers = cells.begin() + static_cast<std::ptrdiff_t>(form.rows);
+  Relation one{{cells.begin(), numbers}, {}, place};
+  for (auto cell = numbers; cell != cells.end(); ++cell) {
+    const std::optional<double> value = parse_finite(*cell);
+    if (!value) return refused();
+    if (*value < form.least || *value > form.most)
+      return bad_data(place, ": found ", *value, ", allowed are numbers from ", form.least, " to ", form.most);
+    one.numbers.push_back(*value);
+  }
+  if (one.numbers.empty()) one.numbers.push_back(1);
+  return one;
+}
+
+}  // namespace
 
 Result<std::vector<Relation>> read_relations(const std::string& path, const RelationForm& form) {
   QQ_TRY(const std::vector<std::string> lines, read_lines(path));
   std::vector<Relation> relations;
+  bool is_first = true;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (trimmed_cell(lines[i]).empty()) continue;
     std::vector<std::string> cells = split(lines[i], ',');
     for (std::string& cell : cells) cell = trimmed_cell(cell);
-    Relation one{{}, {}, cat(path, ":", i + 1)};
-    bool is_whole = cells.size() >= form.rows + form.numbers;
-    for (size_t c = 0; c < cells.size() && is_whole; ++c) {
-      if (c < form.rows) {
-        one.rows.push_back(cells[c]);
-        continue;
-      }
-      const std::optional<double> value = parse_finite(cells[c]);
-      is_whole = value.has_value();
-      if (is_whole) one.numbers.push_back(*value);
-    }
-    if (!is_whole && i == 0 && cells.size() > 1) continue;  // a header
-    if (!is_whole) return bad_data(one.place, ": found \"", lines[i].substr(0, 80), "\", allowed is ", form.allowed);
-    if (one.numbers.empty()) one.numbers.push_back(1);
+    if (std::exchange(is_first, false) && is_header(cells, form)) continue;
+    QQ_TRY(Relation one, read_relation(cells, form, cat(path, ":", i + 1), lines[i]));
     relations.push_back(std::move(one));
   }
   if (relations.empty()) return bad_data(path, ": contains no lines ", form.allowed);

@@ -43,12 +43,13 @@ struct Relation {
 };
 
 struct RelationForm {
-  size_t rows = 2;                    ///< References at the start of a line.
-  size_t numbers = 1;                 ///< Numbers that follow at least; missing numbers are 1 if it is 0.
-  const char* allowed = "a,b,score";  ///< A line, for messages.
+  size_t rows = 2;                      ///< References at the start of a line.
+  size_t numbers = 1;                   ///< Numbers that follow; 0: one may follow, and a missing number is 1.
+  const char* allowed = "a,b,score";    ///< A line, for messages.
+  double least = -1e100, most = 1e100;  ///< Allowed numbers. The defaults are finite when squared and added.
 };
-/// Reads lines of cells between commas. A first line whose last cell is not a number is a header. Fails with kBadData
-/// naming the line.
+/// Reads lines of cells between commas. A first line is a header if its first number is a word other than NaN and
+/// infinity. Fails with kBadData naming the line.
 Result<std::vector<Relation>> read_relations(const std::string& path, const RelationForm& form);
 
 }  // namespace quarkq::metrics

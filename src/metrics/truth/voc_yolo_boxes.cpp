@@ -95,7 +95,7 @@ Result<TrueImage> read_voc_file(const std::string& path, const std::map<std::str
     }
     const auto known = classes.find(found[object + "/name"]);
     if (known == classes.end()) {
-      return bad_data(path, ": found class \"", found[object + "/name"].substr(0, 80), "\", which is none of the ",
+      return bad_data(path, ": found class \"", excerpt(found[object + "/name"]), "\", which is none of the ",
                       classes.size(), " classes");
     }
     const Box box{sides[0] - 1, sides[1] - 1, sides[2], sides[3]};
@@ -165,7 +165,7 @@ Result<TrueImage> read_yolo_file(const std::string& path, size_t classes) {
     bool is_box = row.size() == 5 && row[0] >= 0 && row[0] < 1e9 && row[0] == std::floor(row[0]);
     for (size_t k = 1; k < row.size(); ++k) is_box = is_box && row[k] >= -kSlack && row[k] <= 1 + kSlack;
     if (!is_box) {
-      return bad_data(path, ":", i + 1, ": found \"", lines[i].substr(0, 80),
+      return bad_data(path, ":", i + 1, ": found \"", excerpt(lines[i]),
                       "\", allowed is \"class x y width height\" with shares of the photo from 0 to 1");
     }
     const auto category = static_cast<size_t>(row[0]);

@@ -33,12 +33,12 @@ class ProblemList {
   }
   bool empty() const { return count_ == 0; }
 
-  /// Returns the problem itself if there is only one; otherwise a line for each of the first 20, and "12 `what`".
+  /// Returns the problem itself if there is only one; otherwise "12 `what`: " with the first 20 on the same line.
   /// REQUIRES: not empty.
   std::string text(const std::string& what) const {
     if (count_ == 1) return shown_[0];
-    const std::string rest = count_ > shown_.size() ? cat("\n  and ", count_ - shown_.size(), " more") : "";
-    return cat(join(shown_, "\n  "), rest, "\n  ", count_, " ", what);
+    const std::string rest = count_ > shown_.size() ? cat("; and ", count_ - shown_.size(), " more") : "";
+    return cat(count_, " ", what, ": ", join(shown_, "; "), rest);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "ir/quantizing_ops.h"
 #include "plan/stage.h"
@@ -58,6 +59,13 @@ std::string type_of_codes(const ir::Graph& graph, const ir::Node& node) {
   return std::string(name(asked.value_or(ElementType::kUInt8)));  // the operator's default
 }
 
+/// Returns the number of integers along an axis that share a scale, or 0 without blocks and for block formats.
+int64_t block_of(const ir::Node& node) {
+  constexpr int64_t kDefaultOfTables = 128;  // Default of GatherBlockQuantized.
+  if (ir::quantizing_part(&node) == Part::kBoth) return 0;
+  return node.int_or("block_size", node.op == "GatherBlockQuantized" ? kDefaultOfTables : 0);
+}
+
 std::vector<double> constant_values(const ir::Graph& graph, ir::ValueId value) {
   const ir::Tensor* tensor = value.valid() ? graph.constant(value) : nullptr;
   if (tensor == nullptr) return {};
@@ -68,7 +76,7 @@ std::vector<double> constant_values(const ir::Graph& graph, ir::ValueId value) {
 void add_scales(const std::vector<double>& scales, QuantizedGroup& group) {
   if (scales.empty()) return;
   ++group.with_scale;
-  if (scales.size() > 1) ++group.per_channel;
+  if (scales.size() > 1 && group.block == 0) ++group.per_channel;
   const bool is_first = group.power_of_two == 0;
   int low = group.min_position, high = group.max_position;
   for (size_t i = 0; i < scales.size(); ++i) {
@@ -96,6 +104,7 @@ std::vector<QuantizedTensor> list_quantized(const ir::Graph& graph) {
     tensor.name = graph.value(*value).name;
     tensor.kind = graph.constant(*value) != nullptr ? "stored" : "activation";
     tensor.type = type_of_codes(graph, node);
+    tensor.block = block_of(node);
     const ir::QuantizingOp& op = *ir::find_quantizing_op(node.op);
     tensor.scales = constant_values(graph, node.input(op.inputs.scale));
     tensor.zero_points = constant_values(graph, node.input(op.inputs.zero_point));
@@ -106,16 +115,17 @@ std::vector<QuantizedTensor> list_quantized(const ir::Graph& graph) {
 }
 
 std::vector<QuantizedGroup> group_quantized(const std::vector<QuantizedTensor>& tensors) {
-  std::map<std::pair<std::string, std::string>, QuantizedGroup> groups;
+  std::map<std::tuple<std::string, std::string, int64_t>, QuantizedGroup> groups;
   for (const QuantizedTensor& tensor : tensors) {
-    QuantizedGroup& group = groups[{tensor.kind, tensor.type}];
+    QuantizedGroup& group = groups[{tensor.kind, tensor.type, tensor.block}];
+    group.block = tensor.block;
     ++group.tensors;
     add_scales(tensor.scales, group);
   }
   std::vector<QuantizedGroup> sorted;
   for (auto& [key, group] : groups) {
-    group.kind = key.first;
-    group.type = key.second;
+    group.kind = std::get<0>(key);
+    group.type = std::get<1>(key);
     sorted.push_back(std::move(group));
   }
   return sorted;

@@ -11,7 +11,7 @@ namespace quarkq::pipeline {
 
 /// Returns the quantized tensors of the main graph.
 std::vector<QuantizedTensor> list_quantized(const ir::Graph& graph);
-/// Returns their groups, by kind and type.
+/// Returns their groups, by kind, type and block.
 std::vector<QuantizedGroup> group_quantized(const std::vector<QuantizedTensor>& tensors);
 
 /// Returns every node of the main graph that does not quantize, in node order, with its inputs and outputs.

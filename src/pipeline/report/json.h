@@ -85,6 +85,7 @@ inline Json quantized_json(const std::vector<QuantizedTensor>& tensors) {
     list.push_back({{"tensor", tensor.name},
                     {"kind", tensor.kind},
                     {"type", tensor.type},
+                    {"block", tensor.block == 0 ? Json(nullptr) : Json(tensor.block)},
                     {"axis", tensor.axis < 0 ? Json(nullptr) : Json(tensor.axis)},
                     {"scales", scales},
                     {"zero_points", zero_points},

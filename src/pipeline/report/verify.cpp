@@ -63,10 +63,16 @@ Status not_verified(const std::string& why, bool is_required, bool is_warning, D
   return Status();
 }
 
+/// The tensor with the most noise. A Softmax amplifies the noise of its input, so that its result is named only if
+/// nothing else is known.
+std::vector<TensorAgreement> noisiest(std::vector<TensorAgreement> tensors) {
+  const auto is_softmax = [](const TensorAgreement& one) { return one.node.ends_with("Softmax)"); };
+  if (!std::ranges::all_of(tensors, is_softmax)) std::erase_if(tensors, is_softmax);
+  return compare::worst_tensors(tensors, 1);
+}
+
 std::string causes_text(const QuantizeReport& report) {
-  const std::vector<TensorAgreement>& named = !report.causes.empty() || report.worst_tensors.empty()
-                                                  ? report.causes
-                                                  : compare::worst_tensors(report.worst_tensors, 1);
+  const std::vector<TensorAgreement> named = report.causes.empty() ? noisiest(report.worst_tensors) : report.causes;
   std::vector<std::string> texts;
   texts.reserve(named.size());
   for (const TensorAgreement& tensor : named) texts.push_back(compare::describe(tensor));

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "calib/reader/file_formats.h"
+#include "compare/intervals.h"
 #include "compare/tensors.h"
 #include "exec/environment.h"
 #include "metrics/array_metrics.h"
@@ -136,6 +137,7 @@ void note_extra(const std::vector<std::string>& extra, const std::string& folder
 }  // namespace
 
 Result<EvaluateReport> evaluate(const EvaluateRequest& request) {
+  QQ_RETURN_IF_ERROR(compare::check_confidence(request.accuracy.confidence));
   exec::set_threads(request.threads);
   QQ_TRY(pipeline::ResultPairs found,
          pipeline::find_result_pairs(request.baseline_folder, request.quantized_folder, request.compat));
@@ -149,6 +151,7 @@ Result<EvaluateReport> evaluate(const EvaluateRequest& request) {
     QQ_TRY(accuracy, AccuracyCount::open(request.accuracy, is_scored, /*is_part=*/false));
   }
   EvaluateReport report;
+  report.confidence = request.accuracy.confidence;
   if (!request.compat) note_extra(found.extra, request.quantized_folder, report);
   FolderComparison comparison(request, std::move(found.pairs), accuracy ? &*accuracy : nullptr);
   QQ_RETURN_IF_ERROR(comparison.run());
@@ -184,11 +187,13 @@ Result<std::optional<AccuracyCount>> open_accuracy(const EvaluateModelsRequest& 
 }  // namespace
 
 Result<EvaluateReport> evaluate_models(const EvaluateModelsRequest& request) {
+  QQ_RETURN_IF_ERROR(compare::check_confidence(request.accuracy.confidence));
   const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   Diagnostics diagnostics;
   QQ_TRY(const ModelPair models, pipeline::open_models(request, environment, diagnostics));
   QQ_TRY(std::optional<AccuracyCount> accuracy, open_accuracy(request, models));
   EvaluateReport report;
+  report.confidence = request.accuracy.confidence;
   QQ_RETURN_IF_ERROR(pipeline::compare_models(request, models, accuracy ? &*accuracy : nullptr, report));
   if (accuracy) report.accuracy = accuracy->counted();
   if (request.layers) {

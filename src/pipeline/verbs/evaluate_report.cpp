@@ -88,6 +88,7 @@ std::string to_json(const EvaluateReport& report) {
   json["min_psnr"] = number(report.min_psnr);
   json["mean_ssim"] = number(report.mean_ssim);
   json["min_ssim"] = number(report.min_ssim);
+  json["confidence"] = report.confidence;
   json["intervals"] = {{"mean_cosine", pipeline::interval_json(report.cosine_interval)},
                        {"mean_l2", pipeline::interval_json(report.l2_interval)},
                        {"mean_psnr", pipeline::interval_json(report.psnr_interval)},

@@ -133,6 +133,7 @@ Json values_json(const std::vector<InspectValue>& values) {
 Json group_json(const QuantizedGroup& group) {
   Json json = {{"kind", group.kind},
                {"type", group.type},
+               {"block", group.block == 0 ? Json(nullptr) : Json(group.block)},
                {"tensors", group.tensors},
                {"per_channel", group.per_channel},
                {"with_scale", group.with_scale},

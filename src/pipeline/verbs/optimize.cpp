@@ -51,7 +51,10 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   QQ_RETURN_IF_ERROR(pipeline::pin_default_batch(job, {}, request.calib_folder, state.diagnostics));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
-  if (samples.opened != nullptr) QQ_RETURN_IF_ERROR(samples.opened->read(0).status());  // no later step reports it
+  if (samples.opened != nullptr) {
+    QQ_RETURN_IF_ERROR(samples.opened->read(0).status());  // no later step reports it
+    pipeline::report_notes(*samples.opened, state.diagnostics);
+  }
   // Without samples a random one will do for the guard: only the outputs before and after are compared.
   const auto random = calib::make_random_reader(calib::input_specs(job.model.graph), {});
   const bool use_random = samples.opened == nullptr && random.ok();

@@ -182,7 +182,8 @@ Status report_unused_overrides(pipeline::RunState& state, const ir::Graph& calib
 /// A float16 model of which a part stays in float16.
 void report_float16(pipeline::RunState& state, const config::ModelFacts& facts, const QuantizeReport& report) {
   const bool is_asked = state.settings.formats.quantize_fp16 && !state.settings.preprocessing.convert_fp16_to_fp32;
-  if (!facts.all_float16 || !is_asked || report.nodes_quantized == report.nodes_total) return;
+  const bool is_whole = report.nodes_quantized == report.nodes_total || state.settings.packs_matrices();
+  if (!facts.all_float16 || !is_asked || is_whole) return;  // matrices in few bits leave the rest in any type
   state.diagnostics.add("float16-partly", report.model_path,
                         cat(report.nodes_quantized, " of ", report.nodes_total, " nodes are quantized"));
 }

@@ -116,6 +116,7 @@ Result<Sides> score_models(const ScoreRequest& request, exec::Environment enviro
     QQ_RETURN_IF_ERROR(pipeline::pin_shapes(model, asked.legalize, ignored).context(request.results));
   QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored).context(request.results));
   QQ_TRY(const auto samples, calib::refuse_empty(pipeline::open_samples(request.sample_source, options, model.graph)));
+  pipeline::report_notes(*samples, sides.findings);
   QQ_TRY(sides.results,
          pipeline::score_model({request.results, model, *samples, environment, false, options.preprocess}, request,
                                metrics));

@@ -290,7 +290,6 @@ Result<ScoredSide> score_folder(const std::string& folder, const ScoreRequest& r
 namespace {
 
 constexpr std::string_view kPlace = "{results}";
-constexpr size_t kShownOutput = 200;
 
 std::string replaced(std::string word, const std::string& folder) {
   for (size_t at = word.find(kPlace); at != std::string::npos; at = word.find(kPlace, at + folder.size())) {
@@ -323,7 +322,7 @@ Result<double> run_metric_command(const MetricRequest& metric, const std::string
   const std::string text = trimmed_output(result.output);
   const std::optional<double> value = parse_finite(text);
   if (value) return *value;
-  return bad_data(kOption, ": ", words[0], ": printed \"", text.substr(0, kShownOutput),
+  return bad_data(kOption, ": ", words[0], ": printed \"", excerpt(text),
                   "\", allowed is one finite number and nothing else", end);
 }
 

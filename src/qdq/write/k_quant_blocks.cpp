@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "numeric/encode.h"
 #include "qdq/write/nbits_blocks.h"
 
 namespace quarkq::qdq {
@@ -43,7 +44,7 @@ class Fit {
   BlockGrid asymmetric() {
     const float low = spread_.low, high = spread_.high;
     if (low == high) return {};
-    const float scale = (high - low) / shape_.largest_code();
+    const float scale = numeric::normal_scale((high - low) / shape_.largest_code());
     const BlockGrid plain{scale, shape_.nearest_code(-low / scale)};
     return searched(
         plain,
@@ -54,7 +55,7 @@ class Fit {
     const float most = spread_.high > -spread_.low ? spread_.high : spread_.low, zero = shape_.middle_code();
     if (most == 0) return {0, zero};
     // The other sign: the largest magnitude becomes the largest code, which is one step less.
-    return searched({most / -zero, zero}, {{1, zero}, {-zero / (zero - 1), zero}});
+    return searched({numeric::normal_scale(most / -zero), zero}, {{1, zero}, {-zero / (zero - 1), zero}});
   }
 
  private:
@@ -71,7 +72,7 @@ class Fit {
     if (!std::isfinite(plain.scale) || !std::isfinite(1.0f / plain.scale)) return plain;
     QQ_DISPATCH(qdq, divide_block)(values_, plain.scale, steps_.data());
     const BlockGrid found = better_of({1, plain.zero}, widened(kinds));
-    return {found.scale * plain.scale, found.zero};
+    return {numeric::normal_scale(found.scale * plain.scale), found.zero};
   }
 
   GridErrors tried(const GridTrials& trials) const {

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "ir/constants.h"
+#include "numeric/encode.h"
 #include "numeric/product_loops.h"
 #include "qdq/write/nbits_learned.h"
 
@@ -155,7 +156,7 @@ class Piece {
       const float by_scale = scale_gradient_[i], largest = shape_.largest_code();
       if (is_symmetric) {
         step(range.low_factor, by_scale * scale_[i], rate);
-        scale_[i] = (range.high - range.low) / largest * range.low_factor;
+        scale_[i] = numeric::normal_scale((range.high - range.low) / largest * range.low_factor);
         continue;
       }
       // The zero point is -low / scale.
@@ -164,7 +165,7 @@ class Piece {
       step(range.low_factor, -slope * range.low / largest - zero_gradient_[i] * range.low / scale_[i], rate);
       step(range.high_factor, slope * range.high / largest, rate);
       const float new_low = range.low * range.low_factor;
-      const float scale = (range.high * range.high_factor - new_low) / largest;
+      const float scale = numeric::normal_scale((range.high * range.high_factor - new_low) / largest);
       if (!std::isfinite(1.0f / scale)) continue;
       scale_[i] = scale;
       zero_[i] = shape_.nearest_code(-new_low / scale);

@@ -106,10 +106,11 @@ NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape,
       [&](const std::vector<float>& values) -> BlockGrid {
         auto [low, high] = range_of(values);
         if (symmetric)
-          return {(std::abs(high) > std::abs(low) ? high : low) / -shape.middle_code(), shape.middle_code()};
+          return {numeric::normal_scale((std::abs(high) > std::abs(low) ? high : low) / -shape.middle_code()),
+                  shape.middle_code()};
         low = std::min(low, 0.0f);
         high = std::max(high, 0.0f);
-        const float scale = (high - low) / shape.largest_code();
+        const float scale = numeric::normal_scale((high - low) / shape.largest_code());
         const float zero = scale == 0 ? 0.0f : numeric::round_half_away(-low / scale);
         return {scale, std::clamp(zero, 0.0f, shape.largest_code())};
       },
@@ -172,8 +173,9 @@ NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, 
       weight, shape,
       [&](const std::vector<float>& values) -> BlockGrid {
         const auto [low, high] = range_of(values);
-        if (symmetric) return {2 * std::max(std::abs(low), std::abs(high)) / shape.largest_code(), shape.middle_code()};
-        const float scale = (high - low) / shape.largest_code();
+        const float most = std::max(std::abs(low), std::abs(high));
+        if (symmetric) return {numeric::normal_scale(2 * most / shape.largest_code()), shape.middle_code()};
+        const float scale = numeric::normal_scale((high - low) / shape.largest_code());
         return {scale, scale == 0 ? 0.0f : shape.nearest_code(-low / scale)};
       },
       [&](float value, const BlockGrid& grid) {

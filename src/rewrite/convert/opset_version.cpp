@@ -106,9 +106,14 @@ int64_t opset_with_kernels(const pass::FloatContext& context) {
   return needed;
 }
 
+/// Matrices of DequantizeLinear with blocks.
+bool writes_blocks(const config::Settings& settings) {
+  return settings.packs_matrices() && settings.tool.nbits_form.value_or("") == "qdq";
+}
+
 int64_t needed_opset(const pass::FloatContext& context) {
   const config::Settings& settings = context.settings;
-  if (settings.packs_matrices() && settings.tool.nbits_form.value_or("") == "qdq") return config::kOpsetWith4Bits;
+  if (writes_blocks(settings)) return config::kOpsetWith4Bits;
   if (settings.inserts_qdq() && (has_4_bits(settings.formats.weight_type) || OwnTypes(context).store_4_bits()))
     return config::kOpsetWith4Bits;
   if (writes_float16_pairs(context)) return kOpsetWithFloat16;
@@ -167,8 +172,9 @@ Result<Changed> raise_opset(pass::FloatContext& context) {
       pass::convert_opset(context.model, context.environment, needed).context(cat("raising the opset from ", found)));
   raised.path = context.model.path;
   context.model = std::move(raised);
-  const std::string why = is_for_4_bits
-                              ? cat("4-bit weights need opset ", needed, ", raised from ", found)
+  const std::string why = writes_blocks(context.settings) ? cat("weights in blocks (quarkq.nbits_form qdq) need opset ",
+                                                                needed, ", raised from ", found)
+                          : is_for_4_bits ? cat("4-bit weights need opset ", needed, ", raised from ", found)
                           : needed > kOpsetWithPairs && needed == opset_with_kernels(context)
                               ? cat("opset ", found, " lacks operators on 8-bit integers, raised to ", needed)
                               : cat("opset ", found, " lacks the Q/DQ operators needed, raised to ", needed);

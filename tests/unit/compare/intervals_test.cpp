@@ -180,6 +180,9 @@ TEST(ScoreGateTest, TheIntervalCountsWithOne) {
             std::string::npos)
       << unsure;
   EXPECT_EQ(gated(0.75, 0.95, 632, 810), "") << "so many are enough";
+  const Resamples of_pairs{.samples = 20, .labelled = 8, .pairs = 57};
+  const std::string pairs = why_missed({0.7, true, 0.95}, {0.8, of_pairs}, Interval{0.6, 0.9});
+  EXPECT_NE(pairs.find("not enough pairs to tell, there are 57, about 230 are enough"), std::string::npos) << pairs;
   EXPECT_NE(gated(0.75, 0.95, 75, 100).find("no number of samples is enough"), std::string::npos);
   EXPECT_EQ(why_missed({0.5, true, 0.95}, {0.7, {}}, std::nullopt),
             "0.7 without an interval, required is at least 0.5: not enough samples to tell");

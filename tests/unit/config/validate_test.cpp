@@ -105,5 +105,37 @@ TEST(ValidateRulesTest, SelectorsThatCannotMatchAreNamed) {
   EXPECT_EQ(check(both, "setting-conflict"), std::vector<std::string>{"b"});
 }
 
+TEST(MatrixParamsTest, KeysThatTheAlgorithmDoesNotReadAreNamed) {
+  const struct {
+    const char *params, *more;
+    std::vector<std::string> named;
+  } rows[] = {
+      {"Steps: 5", "", {"MatMulNBitsParams.Steps"}},
+      {"Steps: 5, Algorithm: AUTOROUND", "", {}},
+      {"Symmetric: true, Algorithm: HQQ", "", {"MatMulNBitsParams.Symmetric"}},
+      {"Symmetric: false, Algorithm: HQQ", "", {}},
+      {"Algorithm: HQQ", "", {}},  // the preset has Symmetric true
+      {"Symmetric: false, Algorithm: GPTQ", "", {}},
+      {"Symmetric: false, Algorithm: GPTQ", "compat: quark-0.13", {"MatMulNBitsParams.Symmetric"}},
+      {"AccuracyLevel: 4, Algorithm: GPTQ", "compat: quark-0.13", {"MatMulNBitsParams.AccuracyLevel"}},
+      {"AccuracyLevel: 4", "nbits_form: qdq", {"MatMulNBitsParams.AccuracyLevel"}},
+      {"AccuracyLevel: 4, Bits: 8", "", {}},
+  };
+  for (const auto& row : rows) {
+    const std::string yaml =
+        cat("preset: MATMUL_NBITS\nextra_options: {MatMulNBitsParams: {", row.params, "}}\nquarkq: {", row.more, "}");
+    Diagnostics found;
+    const Result<Settings> made = resolve_text(yaml, found);
+    ASSERT_TRUE(made.ok()) << yaml << made.status().message();
+    EXPECT_EQ(subjects(found, "option-no-effect"), row.named) << yaml;
+  }
+}
+
+TEST(MatrixParamsTest, AccuracyLevelsEndAtFour) {
+  const std::string yaml = "preset: MATMUL_NBITS\nextra_options: {MatMulNBitsParams: {AccuracyLevel: ";
+  for (const char* level : {"-1", "5"})
+    EXPECT_EQ(refusal_of(yaml + level + "}}"), cat("MatMulNBitsParams.AccuracyLevel: ", level, ", allowed are 0 to 4"));
+}
+
 }  // namespace
 }  // namespace quarkq::config

@@ -81,6 +81,12 @@ TEST(EmbeddingMetricsTest, CompareNearestNeighbours) {
   std::vector<Scored> three = four();
   three.pop_back();
   EXPECT_TRUE(has(test::score({"neighbours"}, {.truth_path = path}, three).status().message(), "--labels has 4"));
+  const auto refused = [&](const ir::Shape& dims, const std::vector<float>& values) {
+    EXPECT_TRUE(calib::write_npy(path, ir::Tensor::from<float>(dims, values)).ok());
+    return test::score({"neighbours"}, {.truth_path = path}, four()).status().message();
+  };
+  EXPECT_TRUE(has(refused({4, 2}, {1, 0, 1, 1, NAN, 1, 0, 1}), "row 2 has NaN, infinity or zeros only"));
+  EXPECT_TRUE(has(refused({4, 1}, {1, 2, 3, 4}), "found embeddings of 2 numbers, --labels has 1"));
 }
 
 TEST(EmbeddingMetricsTest, NanIsNeverRight) {
@@ -93,7 +99,16 @@ TEST(EmbeddingMetricsTest, NanIsNeverRight) {
 TEST(EmbeddingMetricsTest, MessagesNameTheLine) {
   EXPECT_TRUE(has(message("pearson", "q,a,5\nq,d,4\n", four()), "t.csv:2: 'd' is neither a sample nor"));
   EXPECT_TRUE(has(message("pearson", "q,a,5\nq,a\n", four()), "t.csv:2: found \"q,a\", allowed is a,b,score"));
-  EXPECT_TRUE(has(message("pearson", "q,a,inf\n", four()), "contains no lines"));
+  EXPECT_TRUE(has(message("pearson", "q,a,inf\nq,b,1\n", four()), "t.csv:1: found \"q,a,inf\", allowed is a,b,score"));
+  EXPECT_TRUE(has(message("pearson", "q,a,nan\nq,b,1\n", four()), "t.csv:1: found \"q,a,nan\""));
+  EXPECT_TRUE(has(message("pearson", "q,a,\nq,b,1\n", four()), "t.csv:1: found \"q,a,\""));
+  EXPECT_TRUE(has(message("pearson", "q,a,5,6\nq,b,1\n", four()), "t.csv:1: found \"q,a,5,6\""));
+  EXPECT_TRUE(has(message("pearson", "q,a,1e300\nq,b,1\n", four()), "t.csv:1: found 1e+300, allowed are numbers from"));
+  EXPECT_TRUE(has(message("recall1", "q,a,-1\n", four()), "t.csv:1: found -1, allowed are numbers from 0 to 10000"));
+  EXPECT_TRUE(has(message("ndcg3", "query,document,grade\nq,a,1e9\n", four()), "t.csv:2: found 1e+09, allowed"));
+  EXPECT_TRUE(has(message("recall1", "q,a,1\nq,a,2\n", four()), "t.csv:2: grades a document with 2, an earlier line"));
+  EXPECT_TRUE(has(message("span_f1", "q,nan,2\nq,1,2\n", four()), "t.csv:1: found \"q,nan,2\""));
+  EXPECT_TRUE(has(message("pearson", std::string("\x93NUMPY\0q", 8), four()), "t.csv: is a binary file"));
   EXPECT_TRUE(has(message("pearson", "q,a,1\n", four()), "needs two pairs"));
   std::vector<Scored> wide = four();
   wide[2] = embedding("b", {1, 2, 3});

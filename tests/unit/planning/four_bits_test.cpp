@@ -153,6 +153,12 @@ TEST(FourBitsTest, OpsetIsRaisedOnlyForTensorsThatGetThem) {
   bench.run(raise_opset);
   ASSERT_EQ(bench.diagnostics.all().size(), 1u);
   EXPECT_EQ(bench.diagnostics.all()[0].text, "4-bit weights need opset 21, raised from 17");
+  PassBench blocks(test::model_of(kLayer),
+                   test::settings_for("MATMUL_NBITS", {"quarkq.nbits_form=qdq", "MatMulNBitsParams.Bits=8"}));
+  blocks.run(raise_opset);
+  ASSERT_EQ(blocks.diagnostics.all().size(), 1u);
+  EXPECT_EQ(blocks.diagnostics.all()[0].text,
+            "weights in blocks (quarkq.nbits_form qdq) need opset 21, raised from 17");
 }
 
 TEST(FourBitsTest, ATensorOfALaterOpsetIsRefused) {

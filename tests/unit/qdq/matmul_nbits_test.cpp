@@ -8,6 +8,7 @@
 
 #include "onnx_io/load.h"
 #include "qdq/write/nbits_blocks.h"
+#include "qdq/write/nbits_learned.h"
 #include "support/golden_algorithms.h"
 #include "support/golden_quantized.h"
 #include "support/legalize_samples.h"
@@ -48,6 +49,32 @@ TEST(NBitsBlocksTest, TakesBlocksWhoseStepIsTooSmallForAFloat) {
         EXPECT_NEAR(stored, weight[i], std::numeric_limits<float>::min())
             << value << " at " << i << " by method " << &result - results;
       }
+    }
+  }
+}
+
+TEST(NBitsBlocksTest, SubnormalStepsKeepTheWeights) {
+  const NBitsShape shape{16, 1, 16};
+  std::vector<float> gram(256, 0.0f);
+  for (size_t i = 0; i < 16; ++i) gram[i * 17] = 1.0f;
+  for (const float unit : {1e-39f, 3e-39f, 1e-38f}) {
+    std::vector<float> weight(16);
+    for (size_t i = 0; i < 16; ++i) weight[i] = unit * (static_cast<float>(i) - 8);
+    for (const bool is_symmetric : {true, false}) {
+      const NBitsWeight results[] = {
+          round_blocks(weight, shape, is_symmetric), k_quant_blocks(weight, shape, {is_symmetric, {}}),
+          round_again(weight, shape, is_symmetric), autoround_blocks(weight, shape, {is_symmetric, 20, gram})};
+      for (const NBitsWeight& result : results) {
+        EXPECT_GE(std::abs(result.scales[0]), std::numeric_limits<float>::min());
+        for (size_t i = 0; i < 16; ++i) {
+          const float stored = (static_cast<float>(result.codes[i]) - result.zeros[0]) * result.scales[0];
+          EXPECT_NEAR(stored, weight[i], std::max(0.75f * std::numeric_limits<float>::min(), 1.1f * unit))
+              << unit << " at " << i << " by method " << &result - results;
+        }
+      }
+      const PackedNBits packed = round_packed_blocks(weight, shape, is_symmetric);
+      EXPECT_EQ(packed.scales[0], results[0].scales[0]);
+      EXPECT_EQ(packed.codes[0] & 15, results[0].codes[0]);
     }
   }
 }
