@@ -32,6 +32,15 @@ bool may_search_ranges(const RunState& state, const ir::Graph& /*loaded*/) {
          plan::activation_scale_kind(settings) == numeric::ScaleKind::kFloat;
 }
 
+/// Values that settings name are kept.
+bool may_vote(const RunState& state, const ir::Graph& /*loaded*/) {
+  const config::Settings& settings = state.settings;
+  return settings.ranges.calibrate_method == config::CalibrateMethod::kMinMSE &&
+         settings.ranges.min_mse_mode_pof2_scale == "All" && !settings.ranges.save_and_restore &&
+         !config::is_users(settings.origin_of("MinMSEModePof2Scale")) &&
+         plan::activation_scale_kind(settings) == numeric::ScaleKind::kPowerOfTwo;
+}
+
 bool may_keep_sigmoid(const RunState& state, const ir::Graph& loaded) {
   return state.settings.npu.convert_sigmoid_to_hard_sigmoid &&
          !config::is_users(state.settings.origin_of("ConvertSigmoidToHardSigmoid")) && has_op(loaded, "Sigmoid");
@@ -48,6 +57,8 @@ const std::vector<FloatRemedy>& float_remedies() {
   static const std::vector<FloatRemedy> remedies = {
       {kSearchedRanges.data(), "ranges of activations have the least squared error", may_search_ranges,
        [](config::Settings& settings) { settings.ranges.calibrate_method = config::CalibrateMethod::kFloatMinMSE; }},
+      {"MinMSEModePof2Scale=MostCommon", "scales of activations are those that most samples are closest with", may_vote,
+       [](config::Settings& settings) { settings.ranges.min_mse_mode_pof2_scale = "MostCommon"; }},
       {"ReplaceClip6Relu=false", "Clip(0, 6) stays as it is", may_keep_clip,
        [](config::Settings& settings) { settings.preprocessing.replace_clip6_relu = false; }},
       {"quarkq.equalize_clipped=true", "layers with a Clip between them are equalized", may_equalize,
