@@ -2,6 +2,7 @@
 #include "pipeline/rescue/apply_rescue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -88,6 +89,26 @@ std::optional<WeightRemedy> best_of(const WeightTrials& tried) {
   return best == tried.end() ? std::nullopt : std::optional(best->first);
 }
 
+/// A plan with float remedies that the state of the run does not have.
+struct FloatTrial {
+  Trial trial;
+  std::vector<const FloatRemedy*> remedies;
+};
+
+/// Tries a remedy on the state of the run. If it is not open there, tries it together with the remedy tried last that
+/// was not kept: equalization needs the Clips that another remedy keeps.
+Result<std::optional<FloatTrial>> try_alone_or_with(const FloatRemedy& remedy, Run& run,
+                                                    const std::optional<FloatTrial>& not_kept, const FloatRun& again) {
+  QQ_TRY(std::optional<Trial> alone, try_remedy(remedy, run.state, again, run.options()));
+  if (alone) return std::optional(FloatTrial{std::move(*alone), {&remedy}});
+  if (!not_kept) return std::optional<FloatTrial>();
+  QQ_TRY(std::optional<Trial> both, try_remedy(remedy, not_kept->trial.state, again, run.options()));
+  if (!both) return std::optional<FloatTrial>();
+  FloatTrial found{std::move(*both), not_kept->remedies};
+  found.remedies.push_back(&remedy);
+  return std::optional(std::move(found));
+}
+
 /// Other rounding first, then another float model by the remedies that `is_allowed` names, then other formats. Another
 /// float model must not be refused by the target for other reasons than `refused`, the reasons for the plain result.
 Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const RuleNames& refused,
@@ -124,13 +145,19 @@ Result<std::optional<Rescued>> search_with(Run& run, RescueInputs inputs, const 
     if (is_kept) tried = std::move(trials);
     return is_kept;
   };
+  std::optional<FloatTrial> not_kept;
   for (const FloatRemedy& remedy : float_remedies()) {
     if (was_enough || !is_allowed(remedy)) continue;
-    QQ_TRY(std::optional<Trial> trial, try_remedy(remedy, run.state, again, run.options()));
-    if (!trial || !std::ranges::includes(refused, refusals_of(trial->state)) || !keeps(*trial)) continue;
-    run.state = std::move(trial->state);
-    inputs.applied.push_back(&remedy);
-    now = trial->outputs;
+    QQ_TRY(std::optional<FloatTrial> tried_now, try_alone_or_with(remedy, run, not_kept, again));
+    if (!tried_now || !std::ranges::includes(refused, refusals_of(tried_now->trial.state))) continue;
+    if (!keeps(tried_now->trial)) {
+      not_kept = std::move(tried_now);
+      continue;
+    }
+    not_kept.reset();
+    run.state = std::move(tried_now->trial.state);
+    std::ranges::copy(tried_now->remedies, std::back_inserter(inputs.applied));
+    now = tried_now->trial.outputs;
   }
   if (!inputs.applied.empty()) {
     QQ_TRY(rounded, find_rounding(inputs));

@@ -203,10 +203,13 @@ struct OpenRemedy {
 TEST(FloatRemediesTest, AreOpenWhereTheyChangeSomethingThatNobodyAskedFor) {
   const char* const clip = "m = Clip (c, zero, six)";
   const char* const ranges = "calibrate_method=ExtendedCalibrationMethod.MinMSE";
+  const char* const votes = "MinMSEModePof2Scale=MostCommon";
   const OpenRemedy rows[] = {
-      {"XINT8", {}, "m = Sigmoid (c)", {"ConvertSigmoidToHardSigmoid=false"}},
-      {"XINT8", {"ConvertSigmoidToHardSigmoid=true"}, "m = Sigmoid (c)", {}},
-      {"XINT8", {}, "m = Relu (c)", {}},
+      {"XINT8", {}, "m = Sigmoid (c)", {votes, "ConvertSigmoidToHardSigmoid=false"}},
+      {"XINT8", {"ConvertSigmoidToHardSigmoid=true"}, "m = Sigmoid (c)", {votes}},
+      {"XINT8", {}, "m = Relu (c)", {votes}},
+      {"XINT8", {"MinMSEModePof2Scale=All"}, "m = Relu (c)", {}},
+      {"XINT8", {"calibrate_method=PowerOfTwoMethod.NonOverflow"}, "m = Relu (c)", {}},
       {"A8W8", {}, "m = Sigmoid (c)", {ranges}},
       {"A16W8", {}, "m = Sigmoid (c)", {}},
       {"A8W8", {"calibrate_method=CalibrationMethod.MinMax"}, "m = Sigmoid (c)", {}},
@@ -239,6 +242,7 @@ TEST(FloatRemediesTest, EachIsASettingThatHasItsEffect) {
     remedy.apply(applied);
     const config::Settings set = test::settings_for(preset, {remedy.setting});
     EXPECT_EQ(applied.ranges.calibrate_method, set.ranges.calibrate_method) << remedy.setting;
+    EXPECT_EQ(applied.ranges.min_mse_mode_pof2_scale, set.ranges.min_mse_mode_pof2_scale) << remedy.setting;
     EXPECT_EQ(applied.npu.convert_sigmoid_to_hard_sigmoid, set.npu.convert_sigmoid_to_hard_sigmoid) << remedy.setting;
     EXPECT_EQ(applied.preprocessing.replace_clip6_relu, set.preprocessing.replace_clip6_relu) << remedy.setting;
     EXPECT_EQ(applied.tool.equalize_clipped, set.tool.equalize_clipped) << remedy.setting;
@@ -269,7 +273,7 @@ TEST(FloatRemediesTest, ATrialRunsInTheEnvironmentOfItsRun) {
     EXPECT_EQ(trial.value()->state.environment.memory_ceiling, int64_t{1} << 40) << remedy.setting;
     EXPECT_EQ(trial.value()->state.environment.threads.threads, 3) << remedy.setting;
   }
-  EXPECT_EQ(tried, 1u) << "Sigmoid stays as it is";
+  EXPECT_EQ(tried, 2u) << "scales of most samples, and Sigmoid stays as it is";
 }
 
 }  // namespace
