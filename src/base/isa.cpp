@@ -19,7 +19,7 @@ bool machine_has(Isa isa) {
 
 bool machine_has_vnni() { return machine_has(Isa::kAvx512) && __builtin_cpu_supports("avx512vnni"); }
 
-/// What is selected: the loops, and whether oneDNN sums bytes in integers.
+/// The selected loops, and whether oneDNN sums bytes in integers.
 struct Choice {
   Isa isa = Isa::kSse41;
   bool vnni = false;

@@ -23,7 +23,7 @@ Desc per_channel(const ConvProblem& p) {
   return channels_last(dims);
 }
 
-dnnl::primitive_attr attributes(const ConvProblem& p, const PairParams& source) {
+dnnl::primitive_attr integer_attributes(const ConvProblem& p, const PairParams& source) {
   dnnl::post_ops ops;
   ops.append_binary(dnnl::algorithm::binary_mul, per_channel(p));
   if (p.has_bias) ops.append_binary(dnnl::algorithm::binary_add, per_channel(p));
@@ -39,7 +39,7 @@ dnnl::primitive_attr attributes(const ConvProblem& p, const PairParams& source) 
   return attr;
 }
 
-Forward::primitive_desc describe(const ConvProblem& p, const PairParams& params) {
+Forward::primitive_desc describe_integers(const ConvProblem& p, const PairParams& params) {
   const DataType type = params.type == ElementType::kInt8 ? DataType::s8 : DataType::u8;
   const Desc source = channels_last(p.source, type), result = channels_last(p.result);
   const Desc weights(weight_dims(p.weights, p.groups), DataType::s8, dnnl::memory::format_tag::any);
@@ -47,10 +47,20 @@ Forward::primitive_desc describe(const ConvProblem& p, const PairParams& params)
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const dnnl::memory::dims strides = p.strides, begin = p.pads_begin, end = p.pads_end, dilations = dense_dilations(p);
 #if DNNL_VERSION_MAJOR >= 3
-  return {engine(), kind, algorithm, source, weights, result, strides, dilations, begin, end, attributes(p, params)};
+  return {engine(),
+          kind,
+          algorithm,
+          source,
+          weights,
+          result,
+          strides,
+          dilations,
+          begin,
+          end,
+          integer_attributes(p, params)};
 #else
   const Forward::desc asked(kind, algorithm, source, weights, result, strides, dilations, begin, end);
-  return {asked, attributes(p, params), engine()};
+  return {asked, integer_attributes(p, params), engine()};
 #endif
 }
 
@@ -130,7 +140,7 @@ Result<std::shared_ptr<Convolution>> integer_convolution(const ConvProblem& prob
   constexpr const char* kNone = "oneDNN has no fast form of this convolution of integers";
   if (problem.transposed || mixes_parameters(problem.post_ops)) return unsupported(kNone);
   try {
-    const Forward::primitive_desc described = describe(problem, operands.source);
+    const Forward::primitive_desc described = describe_integers(problem, operands.source);
     if (!is_fast(described.impl_info_str())) return unsupported(kNone);
     return std::shared_ptr<Convolution>(std::make_shared<IntegerConvolution>(problem, operands, described));
   } catch (const dnnl::error& failure) {

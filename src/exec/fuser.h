@@ -29,7 +29,7 @@ struct Fusion {
 struct QuantizePair {
   const ir::Node* last = nullptr;  ///< The node that computes the floats.
   PairParams params;
-  bool saturates = true;  ///< As fake_quantize_kernel() describes.
+  bool saturates = true;  ///< See fake_quantize_kernel().
 };
 
 class Fuser {

@@ -14,7 +14,8 @@ namespace quarkq::exec {
 namespace {
 
 constexpr int64_t kLongestSum = 65536;  // 255 * 128 * 65536 is below 2^31
-constexpr int64_t kFewProducts = 16;    // of one element of the source: below this, making codes costs what it saves
+constexpr int64_t kFewProducts =
+    16;  // Products of one element of the source: with fewer, making codes costs what it saves.
 
 bool is_simulated(const ir::Node& node) {
   return node.op == plan::kFakeQuantize && node.domain == plan::kSimulationDomain;
@@ -37,7 +38,7 @@ const ir::Node* quantizer_of(const ir::Graph& graph, const ir::Node& node, size_
   return is_byte && scale->size() == zero->size() ? producer : nullptr;
 }
 
-/// Constant weights before or behind a quantizer, with its parameters.
+/// Constant weights with the parameters of their quantizer.
 struct StoredWeights {
   const ir::Tensor* tensor = nullptr;  ///< Integers that a DQ reads, or floats that a FakeQuantize rounds.
   const ir::Tensor* scale = nullptr;
@@ -65,7 +66,7 @@ struct StoredWeights {
 };
 
 /// Returns the weights of input 1 with one scale, or one per index of axis `outputs`.
-std::optional<StoredWeights> read_weights(const ir::Graph& graph, const ir::Node& node, size_t outputs) {
+std::optional<StoredWeights> stored_weights(const ir::Graph& graph, const ir::Node& node, size_t outputs) {
   const ir::Node* quantizer = quantizer_of(graph, node, 1);
   const ir::Tensor* tensor = quantizer == nullptr ? nullptr : graph.constant(quantizer->inputs[0]);
   if (tensor == nullptr || tensor->dims().size() <= outputs) return std::nullopt;
@@ -97,7 +98,7 @@ bool store(const StoredWeights& from, size_t outputs, std::vector<int8_t>& bytes
   return true;
 }
 
-/// Fills in the products of both scales. Returns false if one is no normal number.
+/// Fills in the products of both scales. Returns false if one is not a normal number.
 bool multiply_scales(const StoredWeights& weights, int64_t outputs, IntegerOperands& operands) {
   for (int64_t i = 0; i < outputs; ++i) {
     operands.scales.push_back(operands.source.scale * weights.scale_of(static_cast<size_t>(i)));
@@ -135,7 +136,7 @@ std::unique_ptr<const IntegerOperands> operands_of(const ir::Graph& graph, const
   if (quantizer == nullptr || graph.constant(quantizer->inputs[0]) != nullptr) return nullptr;
   const std::optional<PairParams> source =
       read_pair_params(graph.constant(quantizer->inputs[1]), graph.constant(quantizer->inputs[2]));
-  const std::optional<StoredWeights> weights = source ? read_weights(graph, node, *axis) : std::nullopt;
+  const std::optional<StoredWeights> weights = source ? stored_weights(graph, node, *axis) : std::nullopt;
   if (!weights || !gains(node, weights->tensor->dims(), *axis)) return nullptr;
   auto operands = std::make_unique<IntegerOperands>();
   operands->source = *source;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions and products whose source and weights are integers of 8 bits behind a DQ or FakeQuantize node. They are
-// summed in integers, which is exact and faster than float32 (ADR 0027).
+// Convolutions and products whose source and weights a DQ or FakeQuantize node computes from integers of 8 bits. They
+// are summed in integers, which is exact and faster than float32 (ADR 0027).
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace quarkq::exec {
 
 /// The integers of a node: result = sum of (code of the source - zero point) * weight, times the scales.
 struct IntegerOperands {
-  PairParams source;            ///< Of 8 bits.
+  PairParams source;            ///< With 8 bits.
   std::vector<int8_t> weights;  ///< Without zero points, as [outputs, inputs / groups, kernel...] or [outputs, inputs].
-  std::vector<float> scales;    ///< Of source times weights, one per output.
+  std::vector<float> scales;    ///< Scale of the source times that of the weights, one per output.
 };
 
 /// Finds the nodes of a graph that are summed in integers. The answer depends on the graph and the machine alone, so a
@@ -35,7 +35,7 @@ class IntegerNodes {
 
  private:
   const ir::Graph& graph_;
-  std::map<int32_t, std::unique_ptr<const IntegerOperands>> found_;  ///< By node; null: float32.
+  std::map<int32_t, std::unique_ptr<const IntegerOperands>> found_;  ///< Keyed by node; null: float32.
 };
 
 }  // namespace quarkq::exec

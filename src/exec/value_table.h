@@ -91,8 +91,8 @@ class ValueTable {
   std::vector<Entry> entries_;
   std::vector<Slot> slots_;
   std::map<Form, int> converted_;
-  std::map<int, PairParams> params_of_codes_;  ///< By value.
-  std::map<std::pair<int, int>, int> codes_;   ///< By value and layout: integers made of floats.
+  std::map<int, PairParams> params_of_codes_;  ///< Keyed by value.
+  std::map<std::pair<int, int>, int> codes_;   ///< Keyed by value and layout: integers made of floats.
   std::map<Form, ir::Tensor> converted_constants_;
   std::vector<std::unique_ptr<ir::Tensor>> owned_;  ///< Addresses stay valid.
 };
