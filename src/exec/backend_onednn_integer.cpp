@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <dnnl.hpp>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "exec/backend_onednn_forms.h"
@@ -67,7 +68,8 @@ Forward::primitive_desc describe_integers(const ConvProblem& p, const PairParams
 class IntegerConvolution : public Convolution {
  public:
   IntegerConvolution(const ConvProblem& p, const IntegerOperands& operands, const Forward::primitive_desc& described)
-      : primitive_(described),
+      : one_thread_(prefers_one_thread(p)),
+        primitive_(described),
         weights_(shared_weights(row_major(weight_dims(p.weights, p.groups), DataType::s8), described.weights_desc(),
                                 operands.weights.data())),
         scales_(operands.scales),
@@ -106,6 +108,8 @@ class IntegerConvolution : public Convolution {
     scratchpad_.set_data_handle(b.scratch);
     if (bias_) bias_.set_data_handle(const_cast<float*>(b.bias));
     for (size_t i = 0; i < sums_.size(); ++i) sums_[i].set_data_handle(const_cast<float*>(b.added[i]));
+    std::optional<OneThread> alone;
+    if (one_thread_) alone.emplace();
     const auto count = static_cast<int>(arguments_.size());
     QQ_CHECK(dnnl_primitive_execute(primitive_.get(), stream().get(), count, arguments_.data()) == dnnl_success);
   }
@@ -118,6 +122,7 @@ class IntegerConvolution : public Convolution {
     return added_.back();
   }
 
+  bool one_thread_ = false;
   Forward primitive_;
   std::shared_ptr<const dnnl::memory> weights_;
   std::vector<float> scales_;
@@ -140,6 +145,8 @@ Result<std::shared_ptr<Convolution>> integer_convolution(const ConvProblem& prob
   constexpr const char* kNone = "oneDNN has no fast form of this convolution of integers";
   if (problem.transposed || mixes_parameters(problem.post_ops)) return unsupported(kNone);
   try {
+    std::optional<OneThread> alone;  // a primitive keeps the number of threads that there were when it was described
+    if (prefers_one_thread(problem)) alone.emplace();
     const Forward::primitive_desc described = describe_integers(problem, operands.source);
     if (!is_fast(described.impl_info_str())) return unsupported(kNone);
     return std::shared_ptr<Convolution>(std::make_shared<IntegerConvolution>(problem, operands, described));

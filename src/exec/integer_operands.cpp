@@ -13,9 +13,9 @@
 namespace quarkq::exec {
 namespace {
 
-constexpr int64_t kLongestSum = 65536;  // 255 * 128 * 65536 is below 2^31
-constexpr int64_t kFewProducts =
-    16;  // Products of one element of the source: with fewer, making codes costs what it saves.
+constexpr int64_t kLongestSum = 65536;  ///< 255 * 128 * 65536 is below 2^31.
+/// Products of one element of the source. With fewer, making its code costs what integers save.
+constexpr int64_t kFewProducts = 16;
 
 bool is_simulated(const ir::Node& node) {
   return node.op == plan::kFakeQuantize && node.domain == plan::kSimulationDomain;
@@ -117,7 +117,7 @@ std::optional<size_t> output_axis(const ir::Node& node) {
   return node.int_or("transB", 0) != 0 ? 0 : 1;
 }
 
-/// Whether integers are sooner done, and their sums fit into 32 bits.
+/// Returns whether integers are faster than float32, and their sums fit into 32 bits.
 bool gains(const ir::Node& node, const ir::Shape& weights, size_t outputs) {
   const bool is_conv = node.op == "Conv";
   if (is_conv ? weights.size() < 3 || weights.size() > 5 : weights.size() != 2) return false;
