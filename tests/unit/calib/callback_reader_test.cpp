@@ -49,14 +49,14 @@ TEST(CallbackReaderTest, RefusesWhatDoesNotFit) {
   const struct {
     std::vector<SampleTensor> tensors;
     const char* words;
-  } kRows[] = {{{kA}, "found 1 tensors, the model takes 2"},
+  } rows[] = {{{kA}, "found 1 tensors, the model takes 2"},
                {{kA, kA}, "input a is given twice"},
                {{unknown, kN}, "no input 'aa', did you mean a"},
                {{short_one, kN}, "found 4 bytes"},
                {{wrong_type, kN}, "STRING is not supported"},
                {{huge, kN}, "input a"},
                {{null, kN}, "input a"}};
-  for (const auto& row : kRows) {
+  for (const auto& row : rows) {
     const Result<Sample> sample = read(row.tensors);
     ASSERT_FALSE(sample.ok()) << row.words;
     EXPECT_EQ(sample.status().code(), Code::kBadData);
