@@ -7,6 +7,7 @@
 
 #include "base/file_system.h"
 #include "base/paths.h"
+#include "calib/image/read_image.h"
 #include "calib/npy.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/fit_samples.h"

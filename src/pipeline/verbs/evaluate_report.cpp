@@ -116,7 +116,7 @@ std::string cell(double value) {
 /// gets an apostrophe.
 std::string cell(const std::string& name) {
   const bool is_formula = !name.empty() && std::string_view("=+-@").find(name[0]) != std::string_view::npos;
-  const std::string text = (is_formula ? "'" : "") + printable(name);
+  std::string text = (is_formula ? "'" : "") + printable(name);
   if (text.find_first_of(",\"") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);

@@ -8,8 +8,6 @@
 namespace quarkq::exec {
 namespace {
 
-using ir::Tensor;
-
 class ValueTableTest : public testing::Test {
  protected:
   ValueTableTest()
