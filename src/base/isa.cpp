@@ -17,17 +17,27 @@ bool machine_has(Isa isa) {
   return false;
 }
 
-bool machine_has_vnni() { return machine_has(Isa::kAvx512) && __builtin_cpu_supports("avx512vnni"); }
-
-/// The selected loops, and whether oneDNN sums bytes in integers.
+/// A choice: the loops, and whether oneDNN sums bytes in integers.
 struct Choice {
-  Isa isa = Isa::kSse41;
-  bool vnni = false;
+  std::string_view name;
+  Isa isa;
+  bool vnni;
+  const char* onednn;  ///< The name in its environment setting.
+
+  bool is_possible() const { return machine_has(isa) && (!vnni || __builtin_cpu_supports("avx512vnni")); }
 };
 
+constexpr Choice kChoices[] = {{"sse41", Isa::kSse41, false, "SSE41"},
+                               {"avx2", Isa::kAvx2, false, "AVX2"},
+                               {"avx512", Isa::kAvx512, false, "AVX512_CORE"},
+                               {"avx512-vnni", Isa::kAvx512, true, "AVX512_CORE_VNNI"}};
+
 Choice best() {
-  if (machine_has(Isa::kAvx512)) return {Isa::kAvx512, machine_has_vnni()};
-  return {machine_has(Isa::kAvx2) ? Isa::kAvx2 : Isa::kSse41, false};
+  Choice found = kChoices[0];
+  for (const Choice& row : kChoices) {
+    if (row.is_possible()) found = row;
+  }
+  return found;
 }
 
 Choice& chosen() {
@@ -35,31 +45,20 @@ Choice& chosen() {
   return value;
 }
 
-/// The choices by name, with the name that oneDNN knows them by.
-constexpr struct {
-  std::string_view name;
-  Choice choice;
-  const char* onednn;
-} kChoices[] = {{"sse41", {Isa::kSse41, false}, "SSE41"},
-                {"avx2", {Isa::kAvx2, false}, "AVX2"},
-                {"avx512", {Isa::kAvx512, false}, "AVX512_CORE"},
-                {"avx512-vnni", {Isa::kAvx512, true}, "AVX512_CORE_VNNI"}};
-
 }  // namespace
 
 Isa isa() { return chosen().isa; }
 bool has_vnni() { return chosen().vnni; }
 
 std::string_view isa_name(Isa isa) { return kChoices[static_cast<size_t>(isa)].name; }
-std::string_view full_isa_name() { return has_vnni() ? "avx512-vnni" : isa_name(isa()); }
+std::string_view full_isa_name() { return chosen().name; }
 
 Status pin_isa(std::string_view name) {
   if (name == "native") return Status();
-  for (const auto& row : kChoices) {
+  for (const Choice& row : kChoices) {
     if (name != row.name) continue;
-    if (!machine_has(row.choice.isa) || (row.choice.vnni && !machine_has_vnni()))
-      return invalid_argument("--isa ", name, ": this machine does not have it");
-    chosen() = row.choice;
+    if (!row.is_possible()) return invalid_argument("--isa ", name, ": this machine does not have it");
+    chosen() = row;
     platform::set_environment("ONEDNN_MAX_CPU_ISA", row.onednn);
     return Status();
   }

@@ -83,10 +83,7 @@ class IntegerConvolution : public Convolution {
                   {DNNL_ARG_DST, result_.get()},
                   {DNNL_ARG_SCRATCHPAD, scratchpad_.get()}};
     add_post_op(per_channel(p)).set_data_handle(scales_.data());
-    if (p.has_bias) {
-      add_post_op(per_channel(p));
-      bias_ = added_.back();
-    }
+    if (p.has_bias) bias_ = add_post_op(per_channel(p));
     for (const PostOp& post : p.post_ops) {
       if (post.kind == PostOp::Kind::kAdd)
         sums_.push_back(add_post_op(channels_last(p.result)));

@@ -243,7 +243,8 @@ bool Compiler::add_quantize_pair(const ir::Node& node) {
   done_[static_cast<size_t>(pair->last->id.index)] = true;
   values_.at(output) = {.when = When::kNow, .type = ElementType::kFloat, .dims = source.dims, .native = source.native};
   if (as_codes) {
-    values_.set_codes(output, slot, pair->params);
+    values_.at(output).codes = slot;
+    values_.at(output).params = pair->params;
   } else {
     values_.at(output).slot = slot;
     in_place_.push_back({step_index, slot, from});

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "ir/quantizing_ops.h"
-#include "plan/lowering/lower.h"
 
 namespace quarkq::exec {
 
@@ -95,13 +94,13 @@ std::optional<QuantizePair> Fuser::find_pair(const ir::Node& node) const {
   const auto has_all = [](const ir::Node& n) {
     return n.inputs.size() == 3 && n.inputs[0].valid() && n.inputs[1].valid() && n.inputs[2].valid();
   };
-  const bool is_simulated = node.op == plan::kFakeQuantize && node.domain == plan::kSimulationDomain;
+  const bool is_simulated = is_fake_quantize(node);
   if (!is_simulated && !ir::is_q(node)) return std::nullopt;
   if (!has_all(node) || values_.at(node.inputs[0]).constant != nullptr) return std::nullopt;
   if (values_.at(node.inputs[0]).type != ElementType::kFloat) return std::nullopt;
   const auto params = read_pair_params(values_.at(node.inputs[1]).constant, values_.at(node.inputs[2]).constant);
   if (!params) return std::nullopt;
-  if (is_simulated) return QuantizePair{&node, *params, node.string_or(plan::kQuantizeDomain, "") != ir::kQuarkDomain};
+  if (is_simulated) return QuantizePair{&node, *params, saturates(node)};
   const std::optional<ir::Use> use = node.output(0).valid() ? only_use(node.output(0)) : std::nullopt;
   if (!use || use->input != 0) return std::nullopt;
   const ir::Node& dequantize = graph_.node(use->node);

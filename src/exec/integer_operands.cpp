@@ -8,7 +8,6 @@
 #include "base/isa.h"
 #include "ir/quantizing_ops.h"
 #include "numeric/linear_quant.h"
-#include "plan/lowering/lower.h"
 
 namespace quarkq::exec {
 namespace {
@@ -17,20 +16,11 @@ constexpr int64_t kLongestSum = 65536;  ///< 255 * 128 * 65536 is below 2^31.
 /// Products of one element of the source. With fewer, making its code costs what integers save.
 constexpr int64_t kFewProducts = 16;
 
-bool is_simulated(const ir::Node& node) {
-  return node.op == plan::kFakeQuantize && node.domain == plan::kSimulationDomain;
-}
-
-numeric::Overflow overflow_of(const ir::Node& simulated) {
-  const bool saturates = simulated.string_or(plan::kQuantizeDomain, "") != ir::kQuarkDomain;
-  return saturates ? numeric::Overflow::kSaturate : numeric::Overflow::kLowest;
-}
-
 /// Returns the DQ or FakeQuantize node with constant parameters that computes input `i`, or null.
 const ir::Node* quantizer_of(const ir::Graph& graph, const ir::Node& node, size_t i) {
   const ir::Node* producer = ir::source_of(graph, node, i);
   if (producer == nullptr || producer->inputs.size() != 3 || producer->outputs.size() != 1) return nullptr;
-  if (!is_simulated(*producer) && !ir::is_dq(*producer)) return nullptr;
+  if (!is_fake_quantize(*producer) && !ir::is_dq(*producer)) return nullptr;
   if (producer->int_or("block_size", 0) != 0 || producer->int_or("output_dtype", 0) != 0) return nullptr;
   const ir::Tensor *scale = graph.constant(producer->inputs[1]), *zero = graph.constant(producer->inputs[2]);
   if (scale == nullptr || zero == nullptr || scale->type() != ElementType::kFloat) return nullptr;
@@ -71,10 +61,10 @@ std::optional<StoredWeights> stored_weights(const ir::Graph& graph, const ir::No
   const ir::Tensor* tensor = quantizer == nullptr ? nullptr : graph.constant(quantizer->inputs[0]);
   if (tensor == nullptr || tensor->dims().size() <= outputs) return std::nullopt;
   const ir::Tensor &scale = *graph.constant(quantizer->inputs[1]), &zero = *graph.constant(quantizer->inputs[2]);
-  if (tensor->type() != (is_simulated(*quantizer) ? ElementType::kFloat : zero.type())) return std::nullopt;
+  if (tensor->type() != (is_fake_quantize(*quantizer) ? ElementType::kFloat : zero.type())) return std::nullopt;
   StoredWeights weights{tensor, &scale, ir::to_int64(zero).value(), 1, {}};
   weights.rounding.range = numeric::integer_range(zero.type(), numeric::RangeKind::kFull);
-  weights.rounding.overflow = overflow_of(*quantizer);
+  weights.rounding.overflow = saturates(*quantizer) ? numeric::Overflow::kSaturate : numeric::Overflow::kLowest;
   if (scale.size() == 1) return weights;
   const ir::Shape& dims = tensor->dims();
   const auto rank = static_cast<int64_t>(dims.size());

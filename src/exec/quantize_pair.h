@@ -20,6 +20,11 @@ struct PairParams {
 /// Returns nullopt for other types, and for more than one scale or zero point.
 std::optional<PairParams> read_pair_params(const ir::Tensor* scale, const ir::Tensor* zero_point);
 
+/// Returns whether the node is a FakeQuantize of a simulated plan (plan/lowering/lower.h).
+bool is_fake_quantize(const ir::Node& node);
+/// Returns whether a FakeQuantize node saturates, see fake_quantize_kernel().
+bool saturates(const ir::Node& fake_quantize);
+
 /// Returns a kernel from float32 to float32. `saturate`: values out of range become the nearest end; false: the lowest,
 /// as in com.amd.quark.
 Kernel fake_quantize_kernel(const PairParams& params, bool saturate, int64_t count);

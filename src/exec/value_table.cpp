@@ -70,19 +70,14 @@ int ValueTable::native_slot(ir::ValueId value) {
   if (entry.slot >= 0) return entry.slot;
   if (entry.constant != nullptr) return entry.slot = constant_slot(*entry.constant);
   const int64_t count = ir::checked_count(entry.dims);
-  entry.slot = add_slot(storage_bytes(entry.type, count));
-  Step step;
-  step.inputs = {entry.codes};
-  step.outputs = {entry.slot};
-  step.label = cat("to-floats ", graph_.value(value).name);
-  step.kernel = values_kernel(params_of_codes_.at(value.index), count);
-  steps_.push_back(std::move(step));
-  return entry.slot;
+  return entry.slot = add_conversion(entry.codes, storage_bytes(entry.type, count),
+                                     cat("to-floats ", graph_.value(value).name), values_kernel(entry.params, count));
 }
 
-void ValueTable::set_codes(ir::ValueId value, int slot, const PairParams& params) {
-  at(value).codes = slot;
-  params_of_codes_.emplace(value.index, params);
+int ValueTable::add_conversion(int from, int64_t bytes, std::string label, Kernel kernel) {
+  const int to = add_slot(bytes);
+  steps_.push_back({std::move(kernel), {from}, {to}, std::move(label)});
+  return to;
 }
 
 int ValueTable::codes_in(ir::ValueId value, Layout layout, const PairParams& params) {
@@ -92,14 +87,8 @@ int ValueTable::codes_in(ir::ValueId value, Layout layout, const PairParams& par
   if (!is_new) return place->second;
   const int64_t count = ir::checked_count(source.dims);
   const int floats = slot_in(value, layout, static_cast<int64_t>(source.dims.size()));
-  place->second = add_slot(count);
-  Step step;
-  step.inputs = {floats};
-  step.outputs = {place->second};
-  step.label = cat("to-codes ", graph_.value(value).name);
-  step.kernel = codes_kernel(params, /*saturate=*/true, count);
-  steps_.push_back(std::move(step));
-  return place->second;
+  return place->second = add_conversion(floats, count, cat("to-codes ", graph_.value(value).name),
+                                        codes_kernel(params, /*saturate=*/true, count));
 }
 
 Layout ValueTable::choose_layout(const ir::Node& node, LayoutRule rule) const {
@@ -190,18 +179,15 @@ int ValueTable::slot_in(ir::ValueId value, Layout layout, int64_t rank) {
     slot = native_slot(value);
   } else {
     const int from = native_slot(value);
-    slot = add_slot(slots_[static_cast<size_t>(from)].bytes);
     const Swap swap = swap_of(dims, layout);
     const int size = bits(source.type) / 8;
-    Step step;
-    step.inputs = {from};
-    step.outputs = {slot};
-    step.label = cat(layout == Layout::kPlain ? "to-plain " : "to-channels-last ", graph_.value(value).name);
-    step.kernel = [swap, size](const Run& run) {
-      transpose_matrices(run.inputs[0], run.outputs[0], {swap.batch, swap.rows, swap.columns, size});
-      return Status();
-    };
-    steps_.push_back(std::move(step));
+    const char* const direction = layout == Layout::kPlain ? "to-plain " : "to-channels-last ";
+    slot =
+        add_conversion(from, slots_[static_cast<size_t>(from)].bytes, cat(direction, graph_.value(value).name),
+                       [swap, size](const Run& run) {
+                         transpose_matrices(run.inputs[0], run.outputs[0], {swap.batch, swap.rows, swap.columns, size});
+                         return Status();
+                       });
   }
   converted_[key] = slot;
   return slot;

@@ -42,6 +42,7 @@ class ValueTable {
     Layout native = Layout::kPlain;        ///< The layout in which it was computed.
     int slot = -1;                         ///< In the native layout.
     int codes = -1;                        ///< Slot of its integers, in the native layout; it may be all there is.
+    PairParams params = {};                ///< Parameters of these integers.
     const ir::Tensor* constant = nullptr;  ///< In ONNX order.
     bool is_stored = false;                ///< A constant computed only from initializers: another segment computes it
                                            ///< again.
@@ -74,14 +75,14 @@ class ValueTable {
   /// With `source`, input 0 is bound as the integers with these parameters.
   std::vector<Bound> bind_inputs(const ir::Node& node, LayoutRule rule, Layout layout,
                                  const PairParams* source = nullptr);
-  /// Records that the slot has the integers of the value in its native layout.
-  void set_codes(ir::ValueId value, int slot, const PairParams& params);
   Bound bind(ir::ValueId value, Layout layout, int64_t rank);
 
  private:
   using Form = std::tuple<int, int, int>;  // value, layout, rank
 
   int constant_slot(const ir::Tensor& tensor);
+  /// Adds a step that computes a new slot from slot `from`. Returns the new slot.
+  int add_conversion(int from, int64_t bytes, std::string label, Kernel kernel);
   /// Returns the slot of the integers of the value, which is computed once.
   int codes_in(ir::ValueId value, Layout layout, const PairParams& params);
   const ir::Tensor& constant_in(ir::ValueId value, Layout layout, int64_t rank);
@@ -91,8 +92,7 @@ class ValueTable {
   std::vector<Entry> entries_;
   std::vector<Slot> slots_;
   std::map<Form, int> converted_;
-  std::map<int, PairParams> params_of_codes_;  ///< Keyed by value.
-  std::map<std::pair<int, int>, int> codes_;   ///< Keyed by value and layout: integers made of floats.
+  std::map<std::pair<int, int>, int> codes_;  ///< Keyed by value and layout: integers made of floats.
   std::map<Form, ir::Tensor> converted_constants_;
   std::vector<std::unique_ptr<ir::Tensor>> owned_;  ///< Addresses stay valid.
 };

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Quantized models beside float ones, in quarkq and in ONNX Runtime with its default optimizations (its own integer kernels).
+"""Quantized models compared with float ones, in quarkq and in ONNX Runtime with its default optimizations (its own integer kernels).
 
     compare_integers.py [--quarkq BIN] [--threads N] [--isa NAME] [--rounds N] [--output FILE.json] [--models NAME...]
 
 Networks: picture networks of ../shared/models and the trunks of a ResNet-50 and a ViT-B with random weights, each as it is and in A8W8. Batch 1,
 interleaved rounds, medians. Prints float time / quantized time in quarkq (goal 1.8 of ResNet-50 and ViT-B), and ONNX Runtime's quantized time / that of
 quarkq (goal 1). On a processor without VNNI, quarkq computes quantized models in float32.
-Needs: numpy, onnx, onnxruntime, the shared models and inputs beside the repository. Run it on an idle machine.
+Needs: numpy, onnx, onnxruntime, the shared models and inputs next to the repository. Run it on an idle machine.
 """
 import argparse
 import os

@@ -266,6 +266,14 @@ std::optional<PairParams> read_pair_params(const ir::Tensor* scale, const ir::Te
   return PairParams{scale->data<float>()[0], static_cast<int32_t>(zero.value()[0]), zero_point->type()};
 }
 
+bool is_fake_quantize(const ir::Node& node) {
+  return node.op == plan::kFakeQuantize && node.domain == plan::kSimulationDomain;
+}
+
+bool saturates(const ir::Node& fake_quantize) {
+  return fake_quantize.string_or(plan::kQuantizeDomain, "") != ir::kQuarkDomain;
+}
+
 namespace {
 
 LinearParams linear_params(const PairParams& params, bool saturate) {
@@ -356,8 +364,7 @@ Result<Kernel> prepare_fake_quantize(Prepare& p) {
   if (!params || p.in(0).type != ElementType::kFloat) return prepare_both(p);
   p.out(0, ElementType::kFloat, p.in(0).dims);
   p.in_place(0, 0);
-  const bool saturate = p.node().string_or(plan::kQuantizeDomain, "") != ir::kQuarkDomain;
-  return fake_quantize_kernel(*params, saturate, ir::checked_count(p.in(0).dims));
+  return fake_quantize_kernel(*params, saturates(p.node()), ir::checked_count(p.in(0).dims));
 }
 
 }  // namespace quarkq::exec
